@@ -56,7 +56,7 @@ docs: $(INSTALLED) ## write the pages of docs/ that are made from tables of the 
 resources: $(INSTALLED) ## write the Kubernetes resource definitions that are made from operator/api
 	exec $(RUN) operator/testing/write-resources.ts
 
-crash: prepared ## kill servers under load and look for lost writes: CYCLES=200 SEED=1
+crash: prepared ## kill servers under load and look for lost writes: CYCLES=200 SEED=1, PROFILE=backup
 	$(call run,server/testing/crash/crash.ts)
 
 cluster-crash: prepared ## the same with the members of a cluster, and compare what they hold: CYCLES=100

@@ -9,6 +9,7 @@
  */
 import type {Client} from '#server/client/client.ts';
 import {auditLedger, createLedger} from './audit.ts';
+import {reportBackupCrashes} from './backup-crash.ts';
 import {type Finding, Ledger} from './ledger.ts';
 import {Writer} from './writer.ts';
 import {SeededRandom} from '../property/seeded-random.ts';
@@ -121,11 +122,8 @@ async function workUntilKilled(
   if (broken !== undefined) throw broken.reason;
 }
 
-if (import.meta.main) {
-  // Make hands on empty variables for those nobody gave.
-  const cycles = Number(process.env['CYCLES'] || 20);
-  const seed = Number(process.env['SEED'] || Date.now() % 1_000_000);
-  process.stdout.write(`seed ${seed}\n`);
+/** What `make crash` does. */
+async function reportCrashes(cycles: number, seed: number): Promise<void> {
   const report = await runCrashes({
     cycles,
     seed,
@@ -142,4 +140,13 @@ if (import.meta.main) {
       `doubled ${report.doubled} slowest reopen ${report.slowestReopenMillis} ms\n`,
   );
   if (wrong > 0 || report.slowestReopenMillis > reopenMillisMax) process.exitCode = 1;
+}
+
+if (import.meta.main) {
+  // Make hands on empty variables for those nobody gave.
+  const cycles = Number(process.env['CYCLES'] || 20);
+  const seed = Number(process.env['SEED'] || Date.now() % 1_000_000);
+  process.stdout.write(`seed ${seed}\n`);
+  if (process.env['PROFILE'] === 'backup') await reportBackupCrashes(cycles, seed);
+  else await reportCrashes(cycles, seed);
 }

@@ -24,6 +24,8 @@ const documents = [
   'docs/isolation.md',
   'docs/durability.md',
   'docs/backup.md',
+  'docs/import-export.md',
+  'docs/upgrade.md',
 ];
 
 for (const path of documents) {
