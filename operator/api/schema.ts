@@ -151,7 +151,19 @@ export function optional<T>({json}: Field<T, Presence>): Field<T, 'optional'> {
   return {json, presence: 'optional'};
 }
 
-/** Absent stands for `value`. The default of an object is `{}`: its fields have their own. */
+/**
+ * Absent stands for `value`. Of an object, `{}` is enough to write: the defaults of its fields are
+ * added here, because the API server judges a default by the rules in CEL as it stands, and refuses
+ * a definition whose rules do not find their fields in it.
+ */
 export function defaulted<T>({json}: Field<T>, value: unknown): Field<T, 'defaulted'> {
-  return {json: {...json, default: value}, presence: 'defaulted'};
+  return {json: {...json, default: completed(json, value)}, presence: 'defaulted'};
+}
+
+function completed({properties}: JsonSchema, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || properties === undefined) return value;
+  const inner = Object.entries(properties as Readonly<Record<string, JsonSchema>>)
+    .filter(([, schema]) => 'default' in schema)
+    .map(([name, schema]) => [name, schema['default']] as const);
+  return {...Object.fromEntries(inner), ...value};
 }
