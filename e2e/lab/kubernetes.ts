@@ -95,16 +95,23 @@ export class Kubernetes {
     return (await this.ask('PATCH', path, object, patchTypes.apply)) as T;
   }
 
-  async create(object: KubernetesObject): Promise<void> {
+  /** @param options - `isTrial`: the server checks everything and keeps nothing. */
+  async create(object: KubernetesObject, {isTrial = false} = {}): Promise<void> {
     const {name: _, ...rest} = referenceTo(object);
-    await this.ask('POST', await this.#pathOf(rest), object);
+    const query = isTrial ? '?dryRun=All' : '';
+    await this.ask('POST', `${await this.#pathOf(rest)}${query}`, object);
   }
 
-  /** A merge patch. @param subresource - As in `status`. */
-  async patch(reference: Reference, change: object, subresource?: string): Promise<void> {
+  /** A merge patch, of the object or of its `status` or `scale`. */
+  async patch(
+    reference: Reference,
+    change: object,
+    {subresource = '', isTrial = false} = {},
+  ): Promise<void> {
     const path = await this.#pathOf(reference);
-    const tail = subresource === undefined ? '' : `/${subresource}`;
-    await this.ask('PATCH', `${path}${tail}`, change, patchTypes.merge);
+    const tail = subresource === '' ? '' : `/${subresource}`;
+    const query = isTrial ? '?dryRun=All' : '';
+    await this.ask('PATCH', `${path}${tail}${query}`, change, patchTypes.merge);
   }
 
   /** What is not there is deleted. @param options - `DeleteOptions` of the API. */

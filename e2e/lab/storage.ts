@@ -140,7 +140,9 @@ export class Storage {
     await this.#kubernetes.patch({...volumes, name}, {spec: {capacity}});
     const reference = {...claims, namespace: claim.metadata.namespace ?? ''};
     const status = {status: {capacity: claim.spec.resources.requests, conditions: []}};
-    await this.#kubernetes.patch({...reference, name: claim.metadata.name}, status, 'status');
+    await this.#kubernetes.patch({...reference, name: claim.metadata.name}, status, {
+      subresource: 'status',
+    });
   }
 
   async #remove(volume: Volume): Promise<void> {

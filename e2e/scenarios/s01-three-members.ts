@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import {restartsOf} from '../svc/cluster.ts';
-import {Ledger} from '../svc/ledger.ts';
+import {compareBooks, Ledger} from '../svc/ledger.ts';
 import {threeServers} from './hand-written-cluster.ts';
 import type {Scenario} from './scenario.ts';
 
@@ -32,10 +32,8 @@ export const threeMembers: Scenario = {
     }
 
     const {acknowledged, repeated} = await ledger.close();
-    const pods = await cluster.untilWhole();
-    for (const pod of pods) await ledger.compareWith(pod.metadata.name, cluster.client(pod));
-    await ledger.verify(cluster.client(await cluster.leader()));
-    assert.equal(restartsOf(pods), 0, 'no container ended by itself');
+    await compareBooks(cluster, ledger);
+    assert.equal(restartsOf(await cluster.pods()), 0, 'no container ended by itself');
     assert.ok(acknowledged > 100, `${acknowledged} entries are too few to mean anything`);
     world.note(`${acknowledged} entries on each of three members, once; ${repeated} repeated`);
   },

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import {eventually} from '../eventually.ts';
-import {Ledger} from '../svc/ledger.ts';
+import {compareBooks, Ledger} from '../svc/ledger.ts';
 import {threeServers} from './hand-written-cluster.ts';
 import type {Scenario} from './scenario.ts';
 
@@ -38,10 +38,7 @@ export const leaderKilled: Scenario = {
       world.note(`${next.metadata.name} led after ${milliseconds} ms; longest gap ${gap} ms`);
     }
     const {acknowledged} = await ledger.close();
-    for (const pod of await cluster.untilWhole()) {
-      await ledger.compareWith(pod.metadata.name, cluster.client(pod));
-    }
-    await ledger.verify(cluster.client(await cluster.leader()));
+    await compareBooks(cluster, ledger);
     world.note(`${acknowledged} entries on each of three members, once`);
   },
 };

@@ -3,7 +3,7 @@
  * all along, and is caught up within a minute each time.
  */
 import assert from 'node:assert/strict';
-import {Ledger} from '../svc/ledger.ts';
+import {compareBooks, Ledger} from '../svc/ledger.ts';
 import {threeServers} from './hand-written-cluster.ts';
 import type {Scenario} from './scenario.ts';
 
@@ -32,9 +32,7 @@ export const followerDeleted: Scenario = {
       longest = Math.max(longest, performance.now() - began);
     }
     const {acknowledged, longestGapMs} = await ledger.close();
-    for (const pod of await cluster.untilWhole()) {
-      await ledger.compareWith(pod.metadata.name, cluster.client(pod));
-    }
+    await compareBooks(cluster, ledger);
     world.note(`${rounds} deletions; back within ${(longest / 1_000).toFixed(1)} s each`);
     world.note(`${acknowledged} entries on each of three members; longest gap ${longestGapMs} ms`);
   },

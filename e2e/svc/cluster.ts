@@ -77,9 +77,11 @@ export class Cluster {
         }
         const leader = await this.leader();
         const {peers} = await this.client(leader).cluster();
-        const voters = peers.filter(({isVoter}) => isVoter);
-        if (peers.length !== voters.length || voters.length !== this.names.replicas) {
-          throw new Error(`${voters.length} of ${peers.length} members vote`);
+        // One that left is listed still, until nobody has to know its address any more.
+        const members = peers.filter(({inConfiguration}) => inConfiguration);
+        const voters = members.filter(({isVoter}) => isVoter);
+        if (members.length !== voters.length || voters.length !== this.names.replicas) {
+          throw new Error(`${voters.length} of ${members.length} members vote`);
         }
         return present;
       },

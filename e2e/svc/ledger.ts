@@ -7,6 +7,7 @@
  * seen. Promise O1 of the scenarios: every acknowledged entry is on every member, once.
  */
 import {setTimeout as sleep} from 'node:timers/promises';
+import type {Cluster} from './cluster.ts';
 import {RefusedByServer, type ServerClient} from './server-client.ts';
 
 export interface Books {
@@ -122,6 +123,14 @@ export class Ledger {
       return error.exception === 'TransactionCommittedRemotelyException';
     }
   }
+}
+
+/** O1 and O2 over all members of a whole cluster; after `close`. */
+export async function compareBooks(cluster: Cluster, ledger: Ledger): Promise<void> {
+  for (const pod of await cluster.untilWhole()) {
+    await ledger.compareWith(pod.metadata.name, cluster.client(pod));
+  }
+  await ledger.verify(cluster.client(await cluster.leader()));
 }
 
 function nameOf({writer, n}: Entry): string {
