@@ -1,0 +1,122 @@
+/**
+ * The reasons of events and conditions: a frozen list, because alerts and people's scripts name
+ * them. Each has what it means and what to do, from which docs/kubernetes/troubleshooting.md is
+ * checked.
+ */
+
+export interface ReasonRow {
+  readonly severity: 'Normal' | 'Warning';
+  readonly means: string;
+  /** Empty: nothing is to be done. */
+  readonly todo: string;
+}
+
+const normal = (means: string): ReasonRow => ({severity: 'Normal', means, todo: ''});
+const warning = (means: string, todo: string): ReasonRow => ({severity: 'Warning', means, todo});
+
+export const reasons = {
+  Creating: normal('the first pods start'),
+  Available: normal('a leader takes writes'),
+  AllMembersReady: normal('every member is ready and caught up'),
+  Accepted: normal('the spec is carried out'),
+  Settled: normal('nothing is under way'),
+  NotPaused: normal('the operator works on this cluster'),
+  ScalingUp: normal('a member is added'),
+  ScalingDown: normal('a member is taken away'),
+  UpgradeStarted: normal('members are replaced one after the other'),
+  UpgradeFinished: normal('every member runs what the spec says'),
+  MemberRestarting: normal('a pod is deleted so that it comes back as the spec says'),
+  LeaderTransferring: normal('leadership is handed to another member'),
+  MemberAdded: normal('a server was taken into the configuration of consensus'),
+  MemberRemoved: normal('a server was taken out of the configuration of consensus'),
+  MemberReplacing: normal('a member is replaced together with its volumes'),
+  VolumeGrowing: normal('volumes get larger'),
+  SettingsApplied: normal('settings were changed without a restart'),
+  Paused: normal('the annotation svc.io/paused keeps the operator from changing anything'),
+  Hibernated: normal('the annotation svc.io/hibernate keeps all pods away; volumes stay'),
+  SpecInvalid: warning(
+    'the spec breaks a rule and is not carried out; what runs goes on',
+    'correct the field that the message names, or set it back',
+  ),
+  UpgradeStalled: warning(
+    'a replaced member did not get well in time, and no further one is touched',
+    'look at the pod that the message names; any change of the spec, its old value too, goes on',
+  ),
+  UpgradeBlocked: warning(
+    'a predicate holds the rolling change back',
+    'see status.operation.blockedBy; svc.io/disable-predicates passes over one',
+  ),
+  NoLeader: warning(
+    'no member leads, or the answers of the members do not agree',
+    'wait some seconds; then look at the logs of the pods',
+  ),
+  QuorumLost: warning(
+    'less than a majority of the members answers; nothing is changed automatically',
+    'bring pods, nodes or volumes back; otherwise restore a backup into a new cluster',
+  ),
+  MemberUnready: warning(
+    'a member is not ready or not caught up',
+    'look at the pod that the message names',
+  ),
+  MemberLost: warning(
+    'the node or the volume of a member is gone',
+    'nothing with healing.autoReplace; otherwise put svc.io/replace=true on its pod',
+  ),
+  ForeignServer: warning(
+    'a pod answers for another cluster',
+    'look at the volume of the pod that the message names: it holds data of another cluster',
+  ),
+  PasswordRefused: warning(
+    'the servers do not accept the password of root that the Secret holds',
+    'set the password that the servers know in the Secret, or change it on the servers',
+  ),
+  SecretMissing: warning(
+    'a Secret that the spec names is not there or lacks its key',
+    'create it in the namespace of the cluster',
+  ),
+  RecoveryNotAvailable: warning(
+    'bootstrap.recovery is not carried out by this release',
+    'create the cluster without it and restore by the server command `restore backup`',
+  ),
+  EvenReplicas: warning(
+    'an even number of members tolerates no more losses than one fewer',
+    'use an odd number of replicas',
+  ),
+  RequestRefused: warning(
+    'the API server refused an object or a change that the operator made',
+    'the message holds its words: a quota, an admission rule or a missing right',
+  ),
+  ServerRefused: warning(
+    'a server refused a command of the operator',
+    'the message holds its words; the operator tries again',
+  ),
+  ClusterMissing: warning('the SvcCluster is not there', 'create it, or correct clusterRef.name'),
+  BackupNotAvailable: warning(
+    'the servers of this release do not take backups by command',
+    'upgrade the cluster to a release whose server knows `trigger backup`',
+  ),
+  BackupRunning: normal('archives are being written'),
+  BackupCompleted: normal('every database has its archive'),
+  BackupFailed: warning(
+    'a database has no archive',
+    'see status.databases of the SvcBackup for what the server said',
+  ),
+  BackupSkipped: normal('another backup of the same database was running'),
+  Scheduled: normal('the next run is known'),
+  Suspended: normal('the schedule begins no runs'),
+  ScheduleInvalid: warning('the expression never fires or is none', 'correct spec.schedule'),
+  MissedTicks: warning(
+    'runs were not begun in time; at most one is made up for',
+    'see whether the operator was away',
+  ),
+  NoBackupYet: normal('no SvcBackupSchedule covers this cluster, or none ran yet'),
+  BackupsCurrent: normal('the last scheduled run ended well'),
+} as const satisfies Readonly<Record<string, ReasonRow>>;
+
+export type Reason = keyof typeof reasons;
+
+/** Something to be told about an object, once. */
+export interface Told {
+  readonly reason: Reason;
+  readonly message: string;
+}
