@@ -128,8 +128,7 @@ export class Informer {
     this.#listedAt = clock.monotonic();
     this.#version = resourceVersion;
     const present = new Set(items.map(({metadata}) => keyOf(metadata)));
-    for (const [key, object] of [...this.#objects])
-      if (!present.has(key)) this.#remove(key, object);
+    for (const [key, object] of this.#objects) if (!present.has(key)) this.#remove(key, object);
     for (const item of items) this.#put(item);
     this.#isSynced = true;
     this.#synced.resolve();

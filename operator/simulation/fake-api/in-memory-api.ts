@@ -1,8 +1,8 @@
 /**
  * KubeApi over an ObjectStore in memory: what the operator's tests and simulation run against.
  *
- * Every call first passes `before`, where a simulation delays it, fails it, loses its answer or ends
- * the operator that made it.
+ * Every call first passes `before`, where a simulation delays it, fails it, loses its answer, or
+ * ends the operator that made it.
  */
 import type {KubeObject} from '#operator/api/kube-object.ts';
 import {

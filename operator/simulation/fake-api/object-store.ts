@@ -47,7 +47,7 @@ export class ObjectStore {
   readonly #objects = new Map<string, KubeObject>();
   readonly #applied = new Map<string, KubeObject>();
   #history: Change[] = [];
-  #listeners = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
   #version = 0;
   #compacted = 0;
   #uids = 0;
@@ -90,7 +90,7 @@ export class ObjectStore {
       generation: 1,
       creationTimestamp: this.#options.now(),
     };
-    return this.#put(kind, id, {...(object as KubeObject), metadata}, 'ADDED');
+    return this.#put(kind, id, {...object, metadata}, 'ADDED');
   }
 
   replace(kind: Kind, object: KubeObject): KubeObject {
@@ -126,7 +126,7 @@ export class ObjectStore {
     const {status, ...rest} = {...old, status: merged['status']};
     const next = status === undefined ? rest : {...rest, status};
     if (canonicalJson(next) === canonicalJson(old)) return old;
-    return this.#put(ref.kind, id, next as KubeObject, 'MODIFIED');
+    return this.#put(ref.kind, id, next, 'MODIFIED');
   }
 
   delete(ref: Ref, {uid, propagation = 'Background'}: DeleteOptions): void {
@@ -213,12 +213,12 @@ export class ObjectStore {
 
   #record(kind: string, type: 'ADDED' | 'MODIFIED' | 'DELETED', object: KubeObject): void {
     this.#history.push({version: this.#version, kind, event: {type, object}});
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of this.#listeners) listener();
   }
 
   /** What belongs to an object goes with it. */
   #collect({metadata: {uid}}: KubeObject): void {
-    for (const object of [...this.#objects.values()]) {
+    for (const object of this.#objects.values()) {
       if (!object.metadata.ownerReferences?.some(owner => owner.uid === uid)) continue;
       const {apiVersion, kind} = object;
       const {namespace = '', name} = object.metadata;
@@ -231,7 +231,7 @@ export class ObjectStore {
 
 function withStatusOf(object: KubeObject, {status}: KubeObject): KubeObject {
   const {status: _, ...rest} = object;
-  return (status === undefined ? rest : {...rest, status}) as KubeObject;
+  return status === undefined ? rest : {...rest, status};
 }
 
 function idOf(kind: Kind, name: {readonly namespace?: string; readonly name: string}): string {

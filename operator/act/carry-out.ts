@@ -1,0 +1,190 @@
+/**
+ * Carries out the actions of a decision, in their order, and stops at the first that fails.
+ *
+ * Before each call it is asked whether this operator still leads. Deletions name the uid that was
+ * seen. A change of the members first asks the leader again: the term, the leader and the set of
+ * members must be those under which it was decided, so that an operator that slept does nothing.
+ */
+import {ports, labels} from '#operator/api/group.ts';
+import type {KubeObject} from '#operator/api/kube-object.ts';
+import {generatedSecret} from '#operator/objects/configuration.ts';
+import {hostOf, ordinalOfPeer} from '#operator/objects/names.ts';
+import {SETTINGS_ANNOTATION} from '#operator/objects/pod-template.ts';
+import {AdminError, type ServerAddress, type ServerAdmin} from '#operator/database/admin.ts';
+import type {Action, Under} from '#operator/decide/decision.ts';
+import type {Observation} from '#operator/decide/observation.ts';
+import {viewOf} from '#operator/decide/view.ts';
+import {clusterNameOf} from '#operator/objects/settings.ts';
+import {hasReason, type Kind, type KubeApi, type Ref} from '#operator/kubernetes/api.ts';
+import {kindOf, kinds} from '#operator/kubernetes/kinds.ts';
+
+export interface ActOptions {
+  readonly api: KubeApi;
+  readonly admin: ServerAdmin;
+  readonly observation: Observation;
+  readonly password: string | undefined;
+  /** Throws once this operator leads no more. */
+  readonly assertLeading: () => void;
+  /** Text of chance for a Secret. */
+  readonly secretText: () => string;
+  /** What a write was answered with. */
+  readonly onWritten: (kind: Kind, object: KubeObject) => void;
+  /** A pod whose deletion was asked for. */
+  readonly onPodDeleted: (uid: string) => void;
+}
+
+/** What was decided no longer fits what is: look again. */
+export class Outdated extends Error {
+  override readonly name = 'Outdated';
+}
+
+export async function carryOut(actions: readonly Action[], options: ActOptions): Promise<void> {
+  for (const action of actions) {
+    options.assertLeading();
+    await carryOutOne(action, options);
+  }
+}
+
+async function carryOutOne(action: Action, options: ActOptions): Promise<void> {
+  const {api} = options;
+  switch (action.kind) {
+    case 'apply': {
+      const kind = kindOf(action.object);
+      options.onWritten(kind, await api.apply(kind, action.object));
+      return;
+    }
+    case 'generate-secret':
+      return await generate(action.which, options);
+    case 'recreate-set':
+      return await remove(kinds.statefulSet, action, options, 'Orphan');
+    case 'delete-pod':
+      await remove(kinds.pod, action, options);
+      options.onPodDeleted(action.uid);
+      return;
+    case 'delete-claim':
+      return await remove(kinds.claim, action, options);
+    case 'label-pod': {
+      const patch = {metadata: {labels: {[labels.role]: action.role}}};
+      return await change(kinds.pod, action.name, patch, options);
+    }
+    case 'mark-claim': {
+      const value = action.isOrphaned ? 'true' : null;
+      const patch = {metadata: {labels: {[labels.orphaned]: value}}};
+      return await change(kinds.claim, action.name, patch, options);
+    }
+    case 'grow-claim': {
+      const patch = {spec: {resources: {requests: {storage: action.size}}}};
+      return await change(kinds.claim, action.name, patch, options);
+    }
+    case 'set-settings':
+      return await setSettings(action, options);
+    default:
+      return await changeMembers(action, options);
+  }
+}
+
+/** A Secret that appeared meanwhile is as good: it is read in the next look. */
+async function generate(which: 'root' | 'token', options: ActOptions): Promise<void> {
+  const {api, observation, secretText} = options;
+  try {
+    const secret = generatedSecret(observation.cluster, which, secretText());
+    options.onWritten(kinds.secret, await api.create(kinds.secret, secret));
+  } catch (error) {
+    if (!hasReason(error, 'AlreadyExists')) throw error;
+  }
+}
+
+async function remove(
+  kind: Kind,
+  {name, uid}: {readonly name: string; readonly uid: string},
+  options: ActOptions,
+  propagation: 'Background' | 'Orphan' = 'Background',
+): Promise<void> {
+  try {
+    await options.api.delete(refOf(kind, name, options), {uid, propagation});
+  } catch (error) {
+    // It is gone, or another one by now: both are what was wanted.
+    if (!hasReason(error, 'NotFound', 'Conflict')) throw error;
+  }
+}
+
+async function change(
+  kind: Kind,
+  name: string,
+  patch: unknown,
+  options: ActOptions,
+): Promise<void> {
+  try {
+    options.onWritten(kind, await options.api.patch(refOf(kind, name, options), patch));
+  } catch (error) {
+    if (!hasReason(error, 'NotFound')) throw error;
+  }
+}
+
+async function setSettings(
+  {pod, peerId, values, annotation}: Extract<Action, {kind: 'set-settings'}>,
+  options: ActOptions,
+): Promise<void> {
+  const server = serverOf(peerId, options);
+  for (const [key, value] of Object.entries(values)) {
+    await options.admin.setSetting(server, key, value);
+  }
+  const patch = {metadata: {annotations: {[SETTINGS_ANNOTATION]: annotation}}};
+  await change(kinds.pod, pod, patch, options);
+}
+
+type MemberChange = Extract<Action, {readonly under: Under}>;
+
+async function changeMembers(action: MemberChange, options: ActOptions): Promise<void> {
+  const {admin} = options;
+  const leader = serverOf(action.under.leader, options);
+  await assertStillSo(action.under, leader, options);
+  options.assertLeading();
+  try {
+    switch (action.kind) {
+      case 'add-peer': {
+        const {peerId, address, name, priority} = action;
+        return await admin.addPeer(leader, {peerId, address, name, priority});
+      }
+      case 'remove-peer':
+        return await admin.removePeer(leader, action.peerId);
+      case 'transfer-leader':
+        return await admin.transferLeadership(leader, action.to);
+      default:
+        return action satisfies never;
+    }
+  } catch (error) {
+    if (error instanceof AdminError && error.reason === 'not-leader') {
+      throw new Outdated(`${action.under.leader} leads no more`);
+    }
+    throw error;
+  }
+}
+
+async function assertStillSo(
+  under: Under,
+  leader: ServerAddress,
+  {admin, observation}: ActOptions,
+): Promise<void> {
+  const report = await admin.status(leader);
+  const seen = viewOf(clusterNameOf(observation.cluster), observation.answers);
+  const members = report.peers.filter(({inConfiguration}) => inConfiguration).map(({id}) => id);
+  const before = seen.kind === 'agreed' ? seen.members.map(({id}) => id) : [];
+  const isSame =
+    report.isReadyLeader &&
+    report.term === under.term &&
+    members.toSorted().join() === before.toSorted().join();
+  if (!isSame) throw new Outdated('leader, term or members changed since they were looked at');
+}
+
+function serverOf(peerId: string, {observation, password}: ActOptions): ServerAddress {
+  const ordinal = ordinalOfPeer(observation.cluster, peerId);
+  if (ordinal === undefined || password === undefined) {
+    throw new Outdated(`${peerId} is no server of this cluster`);
+  }
+  return {host: hostOf(observation.cluster, ordinal), port: ports.http, password};
+}
+
+function refOf(kind: Kind, name: string, {observation}: ActOptions): Ref {
+  return {kind, namespace: observation.cluster.metadata.namespace, name};
+}

@@ -1,0 +1,129 @@
+/**
+ * The loop of SvcClusters: observe, decide, act, write the status.
+ *
+ * It keeps nothing between two passes but the uids of pods whose deletion was asked for and not
+ * seen yet; losing them makes nothing worse, because the first look after a start is fresh.
+ */
+import type {Clock} from '#server/platform/clock.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import {canonicalJson, type KubeObject} from '#operator/api/kube-object.ts';
+import type {ClusterStatus} from '#operator/api/cluster-status.ts';
+import {carryOut, Outdated} from '#operator/act/carry-out.ts';
+import {AdminError, type ServerAdmin} from '#operator/database/admin.ts';
+import {decide} from '#operator/decide/decide.ts';
+import type {Decision} from '#operator/decide/decision.ts';
+import {ApiError, hasReason, type Key, type KubeApi} from '#operator/kubernetes/api.ts';
+import type {EventRecorder} from '#operator/kubernetes/event-recorder.ts';
+import {kinds} from '#operator/kubernetes/kinds.ts';
+import type {ClusterStore} from '#operator/observe/cluster-store.ts';
+import {observeCluster} from '#operator/observe/observe-cluster.ts';
+
+export interface ControllerOptions {
+  readonly api: KubeApi;
+  readonly store: ClusterStore;
+  readonly admin: ServerAdmin;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly readsNodes: boolean;
+  readonly assertLeading: () => void;
+  readonly secretText: () => string;
+}
+
+/** What a worker does with the key. */
+export type Outcome =
+  | {readonly kind: 'done'; readonly recheckMs: number}
+  /** The object is gone. */
+  | {readonly kind: 'gone'}
+  | {readonly kind: 'failed'; readonly error: unknown};
+
+const AGAIN_MS = 100;
+
+export class ClusterController {
+  readonly #options: ControllerOptions;
+  readonly #deletedPods = new Map<Key, Set<string>>();
+
+  constructor(options: ControllerOptions) {
+    this.#options = options;
+  }
+
+  async reconcile(key: Key): Promise<Outcome> {
+    const {store} = this.#options;
+    const object = store.get(kinds.cluster, key);
+    if (object === undefined) {
+      this.#deletedPods.delete(key);
+      return {kind: 'gone'};
+    }
+    // What belongs to it goes by its owner; claims stay or go by the set's own policy.
+    if (object.metadata.deletionTimestamp !== undefined) return {kind: 'gone'};
+    const deleted = this.#pendingDeletions(key, object);
+    const {observation, password} = await observeCluster(object, deleted, this.#options);
+    const decision = decide(observation);
+    const written = await this.#writeStatus(object, decision.status);
+    for (const told of decision.events) await this.#options.events.record(written, told);
+    try {
+      await carryOut(decision.actions, {
+        ...this.#options,
+        observation,
+        password,
+        onWritten: (kind, now) => store.learn(kind, now),
+        onPodDeleted: uid => void deleted.add(uid),
+      });
+    } catch (error) {
+      return await this.#failed(written, decision, error);
+    }
+    return {kind: 'done', recheckMs: decision.recheckMs};
+  }
+
+  /** Those of which no event came yet; one that is gone from the store is forgotten. */
+  #pendingDeletions(key: Key, object: KubeObject): Set<string> {
+    const deleted = this.#deletedPods.get(key) ?? new Set<string>();
+    this.#deletedPods.set(key, deleted);
+    const pods = this.#options.store.ofCluster(kinds.pod, object.metadata);
+    const present = new Set(pods.map(({metadata}) => metadata.uid));
+    for (const uid of deleted) if (!present.has(uid)) deleted.delete(uid);
+    return deleted;
+  }
+
+  async #writeStatus(object: KubeObject, status: ClusterStatus): Promise<KubeObject> {
+    const {api, store, assertLeading} = this.#options;
+    if (canonicalJson(object.status) === canonicalJson(status)) return object;
+    assertLeading();
+    const {namespace = '', name, uid, resourceVersion} = object.metadata;
+    const ref = {kind: kinds.cluster, namespace, name};
+    const patch = {metadata: {uid, resourceVersion}, status: withoutOld(object.status, status)};
+    const written = await api.patch(ref, patch, 'status');
+    store.learn(kinds.cluster, written);
+    return written;
+  }
+
+  async #failed(about: KubeObject, {recheckMs}: Decision, error: unknown): Promise<Outcome> {
+    const {events, logger} = this.#options;
+    if (error instanceof Outdated || hasReason(error, 'Conflict')) {
+      return {kind: 'done', recheckMs: AGAIN_MS};
+    }
+    if (error instanceof ApiError && ['Forbidden', 'Invalid', 'Other'].includes(error.reason)) {
+      await events.record(about, {reason: 'RequestRefused', message: error.message});
+    }
+    if (error instanceof AdminError) {
+      const {namespace, name} = about.metadata;
+      const {reason, message} = error;
+      logger.log('info', 'server.refused', {cluster: `${namespace}/${name}`, reason, message});
+      // It is so already, or not possible now: the next look tells.
+      if (reason === 'conflict' || reason === 'silent' || reason === 'starting') {
+        return {kind: 'done', recheckMs: Math.min(recheckMs, 2_000)};
+      }
+      await events.record(about, {reason: 'ServerRefused', message});
+    }
+    return {kind: 'failed', error};
+  }
+}
+
+/** A merge patch takes a field away only where it says so. */
+function withoutOld(before: unknown, status: ClusterStatus): Readonly<Record<string, unknown>> {
+  const old = Object.keys(Object(before));
+  const gone = old.filter(
+    name => (status as Readonly<Record<string, unknown>>)[name] === undefined,
+  );
+  return {...status, ...Object.fromEntries(gone.map(name => [name, null]))};
+}

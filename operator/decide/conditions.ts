@@ -1,0 +1,149 @@
+/**
+ * The conditions and the phase of a cluster, from what was seen and what is about to be done.
+ */
+import type {NewCondition} from '#operator/api/conditions.ts';
+import type {ClusterPhase} from '#operator/api/cluster-status.ts';
+import type {Reason} from '#operator/api/reasons.ts';
+import {majorityOf, type View} from './view.ts';
+import {type Member, nameOf} from './members.ts';
+import type {Observation} from './observation.ts';
+import type {Plan} from './plan.ts';
+
+export interface Seen {
+  readonly observed: Observation;
+  readonly view: View;
+  readonly members: readonly Member[];
+  readonly plan: Plan | undefined;
+  /** Pods that there should be; 0 while it sleeps. */
+  readonly replicas: number;
+  readonly mode: 'running' | 'paused' | 'hibernated' | 'invalid' | 'no-recovery';
+  /** Claims that grow. */
+  readonly resizing: readonly string[];
+}
+
+interface Verdict {
+  readonly status: NewCondition['status'];
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+function verdict(status: NewCondition['status'], reason: Reason, message: string): Verdict {
+  return {status, reason, message};
+}
+
+export function conditionsOf(seen: Seen): readonly NewCondition[] {
+  const verdicts = {
+    Available: available(seen),
+    Progressing: progressing(seen),
+    Degraded: degraded(seen),
+    Reconciled: reconciled(seen),
+    BackupHealthy: verdict('Unknown', 'NoBackupYet', 'no backup schedule reports to this cluster'),
+    Paused:
+      seen.mode === 'paused'
+        ? verdict('True', 'Paused', 'take the annotation svc.io/paused away to go on')
+        : verdict('False', 'NotPaused', 'the operator works on this cluster'),
+  };
+  return Object.entries(verdicts).map(([type, one]) => ({type, ...one}));
+}
+
+function available({observed, view, members, mode}: Seen): Verdict {
+  if (mode === 'no-recovery') {
+    return verdict('False', 'RecoveryNotAvailable', 'bootstrap.recovery is not carried out yet');
+  }
+  if (mode === 'hibernated') return verdict('False', 'Hibernated', 'no pods run');
+  if (view.kind === 'agreed') {
+    const leader = members.find(({seat}) => seat?.isLeader);
+    const name = leader === undefined ? view.leader : nameOf(leader);
+    return verdict('True', 'Available', `${name} leads`);
+  }
+  const missing = (['root', 'token'] as const).find(which => !observed.secrets[which]);
+  if (missing !== undefined) {
+    return verdict('False', 'SecretMissing', `the Secret with the ${missing} value is not there`);
+  }
+  const refusing = members.find(({answer}) => answer?.kind === 'refused');
+  if (refusing !== undefined) {
+    return verdict('False', 'PasswordRefused', `${nameOf(refusing)} refuses the password of root`);
+  }
+  const voters = observed.cluster.status?.voters ?? 0;
+  if (voters === 0) return verdict('False', 'Creating', view.message);
+  const reachable = members.filter(({answer}) => answer?.kind === 'report').length;
+  const needed = majorityOf(voters);
+  if (reachable >= needed) return verdict('False', 'NoLeader', view.message);
+  const message = `${reachable} of ${voters} members answer, ${needed} are needed`;
+  return verdict('False', 'QuorumLost', message);
+}
+
+function progressing({plan, observed, view, resizing, mode}: Seen): Verdict {
+  if (mode === 'running' && plan !== undefined) {
+    const {type, message, blockedBy} = plan.operation;
+    if (plan.isStalled === true) return verdict('False', 'UpgradeStalled', message);
+    if (blockedBy.length > 0) return verdict('True', 'UpgradeBlocked', message);
+    const reason = {
+      Upgrade: 'UpgradeStarted',
+      ScaleUp: 'ScalingUp',
+      ScaleDown: 'ScalingDown',
+      Replace: 'MemberReplacing',
+      Recovery: 'RecoveryNotAvailable',
+    } as const;
+    return verdict('True', reason[type], message);
+  }
+  if (resizing.length > 0) return verdict('True', 'VolumeGrowing', resizing.join(', '));
+  if (
+    mode === 'running' &&
+    view.kind === 'unknown' &&
+    (observed.cluster.status?.voters ?? 0) === 0
+  ) {
+    return verdict('True', 'Creating', view.message);
+  }
+  return verdict('False', 'Settled', 'nothing is under way');
+}
+
+function degraded({plan, members, mode, replicas, view}: Seen): Verdict {
+  if (mode === 'hibernated' || mode === 'no-recovery') {
+    return verdict('False', 'AllMembersReady', 'no pods run');
+  }
+  const foreign = members.find(({isForeign}) => isForeign);
+  if (foreign !== undefined) {
+    return verdict('True', 'ForeignServer', `${nameOf(foreign)} answers for another cluster`);
+  }
+  if (plan?.isStalled === true) return verdict('True', 'UpgradeStalled', plan.operation.message);
+  if (plan?.operation.type === 'Replace') {
+    return verdict('True', 'MemberLost', plan.operation.message);
+  }
+  if (view.kind === 'unknown') return verdict('True', 'NoLeader', view.message);
+  const unwell = members.filter(({isHealthy, ordinal}) => !isHealthy && ordinal < replicas);
+  if (unwell.length > 0 || members.length < replicas) {
+    const named = unwell.map(member => {
+      const trouble = member.pod?.trouble;
+      return trouble === undefined ? nameOf(member) : `${nameOf(member)} (${trouble})`;
+    });
+    return verdict('True', 'MemberUnready', `not ready: ${named.join(', ') || 'pods are missing'}`);
+  }
+  return verdict('False', 'AllMembersReady', 'every member is ready and caught up');
+}
+
+function reconciled({observed: {problems}}: Seen): Verdict {
+  if (problems.length > 0) return verdict('False', 'SpecInvalid', problems.join('; '));
+  return verdict('True', 'Accepted', 'the spec is carried out');
+}
+
+export function phaseOf(seen: Seen, conditions: readonly NewCondition[]): ClusterPhase {
+  const {mode, plan, observed} = seen;
+  const by = (type: string): NewCondition | undefined =>
+    conditions.find(condition => condition.type === type);
+  if (mode === 'paused') return 'Paused';
+  if (mode === 'hibernated') return 'Hibernated';
+  if (mode === 'invalid') return 'Invalid';
+  if (mode === 'no-recovery') return 'Pending';
+  if (by('Available')?.reason === 'QuorumLost') return 'QuorumLost';
+  if (plan?.isStalled === true) return 'Stalled';
+  if ((observed.cluster.status?.voters ?? 0) === 0 && by('Available')?.status !== 'True') {
+    return 'Creating';
+  }
+  if (plan !== undefined) {
+    const {type} = plan.operation;
+    if (type === 'Upgrade') return 'Upgrading';
+    return type === 'Replace' ? 'Healing' : 'Scaling';
+  }
+  return by('Degraded')?.status === 'True' ? 'Degraded' : 'Running';
+}

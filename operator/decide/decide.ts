@@ -1,0 +1,235 @@
+/**
+ * Decides the next moves for one cluster from what is, never from which event woke us.
+ *
+ * Order: what routes and reports (labels of roles) always; then what the spec needs beside its
+ * pods; then one concern with the pods themselves: replace what is lost, finish who joins, change
+ * what is outdated, scale. Nothing that the spec says is carried out while the spec breaks a rule,
+ * and nothing at all while the cluster is paused.
+ * Source: docs/kubernetes/design.md.
+ */
+import {annotations, roles, type Role} from '#operator/api/group.ts';
+import {annotationOf} from '#operator/api/kube-object.ts';
+import type {ClusterStatus} from '#operator/api/cluster-status.ts';
+import type {Told} from '#operator/api/reasons.ts';
+import {reasons, type Reason} from '#operator/api/reasons.ts';
+import {initialMembersIn} from '#operator/objects/configuration.ts';
+import {names, ordinalOfPeer} from '#operator/objects/names.ts';
+import {podTemplate} from '#operator/objects/pod-template.ts';
+import {clusterNameOf} from '#operator/objects/settings.ts';
+import {statefulSet} from '#operator/objects/stateful-set.ts';
+import type {Seen} from './conditions.ts';
+import type {Action, Decision} from './decision.ts';
+import {type Member, membersOf, nameOf} from './members.ts';
+import {applications, supportingObjects} from './objects-wanted.ts';
+import type {Observation} from './observation.ts';
+import type {Plan, Situation} from './plan.ts';
+import {planReplacement} from './replace.ts';
+import {settingActions} from './running-settings.ts';
+import {planJoin, planScale} from './scale.ts';
+import {statusOf} from './status.ts';
+import {planUpgrade} from './upgrade.ts';
+import {type View, viewOf} from './view.ts';
+import {growing, volumeActions} from './volumes.ts';
+
+const REST_MS = 60_000;
+const BUSY_MS = 2_000;
+const ELECTION_MS = 500;
+
+export function decide(observed: Observation): Decision {
+  const view = viewOf(clusterNameOf(observed.cluster), observed.answers);
+  const members = membersOf(observed, view);
+  const mode = modeOf(observed);
+  const initial = initialOf(observed);
+  const base = {observed, view, members, mode, resizing: growing(observed)};
+  if (mode === 'paused' || mode === 'invalid' || mode === 'no-recovery') {
+    const replicas = observed.statefulSet?.replicas ?? 0;
+    const seen = {...base, plan: undefined, replicas};
+    const actions = mode === 'invalid' ? roleLabels(members, view) : [];
+    const known = observed.statefulSet === undefined ? undefined : initial;
+    const status = statusOf({...seen, templateHash: undefined, initial: known});
+    return finished(seen, actions, status);
+  }
+  return carriedOut(base, initial);
+}
+
+function carriedOut(base: Omit<Seen, 'plan' | 'replicas'>, initial: readonly number[]): Decision {
+  const {observed, view, members, mode} = base;
+  const {cluster, object, statefulSet: set, live} = observed;
+  const restartAt = annotationOf(object, annotations.restartAt);
+  const template = podTemplate(cluster, {initial, restartAt});
+  const situation = set && {observed, view, members, template, set};
+  const plan = situation && mode === 'running' ? planOf(situation) : undefined;
+  const replicas = mode === 'hibernated' ? 0 : (plan?.replicas ?? sizeOf(observed, initial));
+  const seen = {...base, plan, replicas};
+  const wantedSet = statefulSet(cluster, template, replicas);
+  const volumes = set === undefined ? [] : volumeActions(observed, set);
+  const isMadeAnew =
+    volumes.some(({kind}) => kind === 'recreate-set') || set?.isTerminating === true;
+  const canStart = set !== undefined || secretsOf(observed).length === 0 || hasOwnSecrets(observed);
+  const actions: readonly Action[] = [
+    ...roleLabels(members, view),
+    ...secretsOf(observed),
+    ...applications(supportingObjects(cluster, initial, cluster.spec.replicas), live),
+    ...volumes,
+    ...(isMadeAnew || !canStart ? [] : applications([wantedSet], live)),
+    ...(view.kind === 'agreed' ? settingActions(observed, members, initial) : []),
+    ...(plan?.actions ?? leaderWish(observed, members, view)),
+  ];
+  const status = statusOf({...seen, templateHash: template.hash, initial});
+  return finished(seen, actions, status);
+}
+
+function modeOf({object, problems, cluster, statefulSet}: Observation): Seen['mode'] {
+  if (annotationOf(object, annotations.paused) === 'true') return 'paused';
+  if (problems.length > 0) return 'invalid';
+  // Means nothing once the cluster has begun.
+  const isFresh = statefulSet === undefined && cluster.status?.initialMembers === undefined;
+  if (cluster.spec.bootstrap?.recovery !== undefined && isFresh) return 'no-recovery';
+  return annotationOf(object, annotations.hibernate) === 'true' ? 'hibernated' : 'running';
+}
+
+/** Who began the cluster: as it was written down, else those who begin it now. */
+function initialOf({cluster, live}: Observation): readonly number[] {
+  const written = initialMembersIn(live.get(`ConfigMap/${names.config(cluster)}`));
+  if (written !== undefined) return written;
+  const told = (cluster.status?.initialMembers ?? []).flatMap(
+    peer => ordinalOfPeer(cluster, peer) ?? [],
+  );
+  if (told.length > 0) return told;
+  return Array.from({length: cluster.spec.replicas}, (_, ordinal) => ordinal);
+}
+
+/**
+ * How many pods there are to be when nothing changes. A set that is gone is made with as many as
+ * members are known, never fewer: it would delete their pods.
+ */
+function sizeOf(
+  {statefulSet: set, cluster, pods, claims}: Observation,
+  initial: readonly number[],
+) {
+  if (set !== undefined && set.replicas > 0) return set.replicas;
+  const {status} = cluster;
+  const awake = status?.hibernatedReplicas;
+  if (awake !== undefined && awake > 0) return awake;
+  const ordinals = [
+    ...pods.map(({ordinal}) => ordinal),
+    ...claims.filter(({isOrphaned}) => !isOrphaned).map(({ordinal}) => ordinal),
+    ...(status?.members ?? []).filter(one => one.inConfiguration).map(({ordinal}) => ordinal),
+  ];
+  return ordinals.length === 0 ? initial.length : Math.max(...ordinals) + 1;
+}
+
+function planOf(situation: Situation): Plan | undefined {
+  const {view, set, observed} = situation;
+  if (set.replicas === 0) return undefined;
+  const isLeaving = observed.cluster.spec.replicas < set.replicas;
+  const join = view.kind === 'agreed' && !isLeaving ? planJoin(situation, view) : undefined;
+  const upgrade = planUpgrade(situation);
+  const replacement = planReplacement(situation);
+  if (replacement !== undefined) return replacement;
+  // Who joins goes first while that can go on; a pod that never starts must be replaceable.
+  if (join !== undefined && (join.actions.length > 0 || upgrade === undefined)) return join;
+  // A pod too many that stalls is taken away rather than waited for.
+  const scale =
+    upgrade === undefined || upgrade.isStalled === true ? planScale(situation) : undefined;
+  if (upgrade === undefined) return scale;
+  return scale?.operation.type === 'ScaleDown' && scale.operation.blockedBy.length === 0
+    ? scale
+    : upgrade;
+}
+
+/** Services follow these labels. While nobody can say who leads they stay as they are. */
+function roleLabels(members: readonly Member[], view: View): readonly Action[] {
+  if (view.kind !== 'agreed') return [];
+  return members.flatMap(({pod, seat}): readonly Action[] => {
+    if (pod === undefined || pod.isTerminating) return [];
+    const role: Role =
+      seat === undefined || !seat.isVoter
+        ? roles.joining
+        : seat.isLeader
+          ? roles.leader
+          : roles.follower;
+    return pod.role === role ? [] : [{kind: 'label-pod', name: pod.name, role}];
+  });
+}
+
+/** Those that are missing and not the user's to make. */
+function secretsOf({cluster, secrets}: Observation): readonly Action[] {
+  const {root, clusterToken} = cluster.spec.secrets;
+  const missing: Action[] = [];
+  if (!secrets.root && root === undefined) missing.push({kind: 'generate-secret', which: 'root'});
+  if (!secrets.token && clusterToken === undefined) {
+    missing.push({kind: 'generate-secret', which: 'token'});
+  }
+  return missing;
+}
+
+/** Pods wait for a Secret of the user's by themselves, with a word of Kubernetes' own. */
+function hasOwnSecrets({cluster}: Observation): boolean {
+  const {root, clusterToken} = cluster.spec.secrets;
+  return root === undefined || clusterToken === undefined;
+}
+
+/** `svc.io/transfer-leader-to`: only when nothing else is under way. */
+function leaderWish(
+  {object}: Observation,
+  members: readonly Member[],
+  view: View,
+): readonly Action[] {
+  const wish = annotationOf(object, annotations.transferLeaderTo);
+  if (wish === undefined || view.kind !== 'agreed') return [];
+  const to = members.find(({ordinal}) => String(ordinal) === wish);
+  if (to === undefined || !to.isHealthy || to.seat?.isLeader === true) return [];
+  const under = {leader: view.leader, term: view.term};
+  return [{kind: 'transfer-leader', under, to: to.peerId}];
+}
+
+function finished(seen: Seen, actions: readonly Action[], status: ClusterStatus): Decision {
+  return {
+    actions,
+    status,
+    events: eventsOf(seen, status),
+    recheckMs: recheckOf(seen, actions),
+  };
+}
+
+/** What began, and what became wrong, since the last status. */
+function eventsOf({observed, plan, members}: Seen, status: ClusterStatus): readonly Told[] {
+  const before = observed.cluster.status?.conditions ?? [];
+  const turned = (status.conditions ?? []).filter(({type, reason}) => {
+    const old = before.find(condition => condition.type === type);
+    const isNews = old?.reason !== reason;
+    return (
+      isNews && isTold(reason) && !(old === undefined && reasons[reason].severity === 'Normal')
+    );
+  });
+  const even =
+    observed.cluster.spec.replicas % 2 === 0 && before.length === 0
+      ? [{reason: 'EvenReplicas' as const, message: `${observed.cluster.spec.replicas} replicas`}]
+      : [];
+  const foreign = members
+    .filter(({isForeign}) => isForeign)
+    .map(member => ({
+      reason: 'ForeignServer' as const,
+      message: `${nameOf(member)} answers for another cluster`,
+    }));
+  const conditions = turned.map(({reason, message}) => ({reason: reason as Reason, message}));
+  const told = [...conditions, ...even, ...foreign, ...(plan?.told ?? [])];
+  return told.filter((one, index) => told.findIndex(({reason}) => reason === one.reason) === index);
+}
+
+function isTold(reason: string): reason is Reason {
+  return reason in reasons;
+}
+
+function recheckOf({view, plan, mode, observed}: Seen, actions: readonly Action[]): number {
+  if (mode === 'hibernated' || mode === 'no-recovery') return REST_MS;
+  if (actions.length > 0) return BUSY_MS;
+  if (view.kind === 'unknown' && observed.pods.length > 0) {
+    const wasLed = observed.cluster.status?.conditions?.some(
+      ({type, status}) => type === 'Available' && status === 'True',
+    );
+    return wasLed === true ? ELECTION_MS : BUSY_MS;
+  }
+  return plan === undefined ? REST_MS : (plan.recheckMs ?? BUSY_MS);
+}

@@ -1,0 +1,50 @@
+/**
+ * What is to be done next, as plain values: `act/` carries them out in their order and stops at the
+ * first that fails.
+ */
+import type {ClusterStatus} from '#operator/api/cluster-status.ts';
+import type {Role} from '#operator/api/group.ts';
+import type {KubeObject} from '#operator/api/kube-object.ts';
+import type {Told} from '#operator/api/reasons.ts';
+
+/** Under whom a change of the members was decided: it is made under no other. */
+export interface Under {
+  readonly leader: string;
+  readonly term: number;
+}
+
+export type Action =
+  | {readonly kind: 'apply'; readonly object: KubeObject}
+  | {readonly kind: 'generate-secret'; readonly which: 'root' | 'token'}
+  /** Takes the stateful set away and leaves its pods: what it cannot change is made anew. */
+  | {readonly kind: 'recreate-set'; readonly name: string; readonly uid: string}
+  | {readonly kind: 'delete-pod'; readonly name: string; readonly uid: string}
+  | {readonly kind: 'delete-claim'; readonly name: string; readonly uid: string}
+  | {readonly kind: 'label-pod'; readonly name: string; readonly role: Role}
+  | {readonly kind: 'mark-claim'; readonly name: string; readonly isOrphaned: boolean}
+  | {readonly kind: 'grow-claim'; readonly name: string; readonly size: string}
+  | {
+      readonly kind: 'set-settings';
+      readonly pod: string;
+      readonly peerId: string;
+      readonly values: Readonly<Record<string, string>>;
+      readonly annotation: string;
+    }
+  | {
+      readonly kind: 'add-peer';
+      readonly under: Under;
+      readonly peerId: string;
+      readonly address: string;
+      readonly name: string;
+      readonly priority: number;
+    }
+  | {readonly kind: 'remove-peer'; readonly under: Under; readonly peerId: string}
+  | {readonly kind: 'transfer-leader'; readonly under: Under; readonly to: string};
+
+export interface Decision {
+  readonly actions: readonly Action[];
+  readonly status: ClusterStatus;
+  readonly events: readonly Told[];
+  /** After which the cluster is looked at again if nothing wakes anybody before. */
+  readonly recheckMs: number;
+}

@@ -1,0 +1,77 @@
+/**
+ * One look at a cluster: everything that a decision is made from, as plain facts.
+ *
+ * It holds no memory of earlier looks but what stands in the status of the resource, and no handle
+ * by which anything could be changed.
+ */
+import type {Volume} from '#operator/objects/names.ts';
+import type {KubeObject} from '#operator/api/kube-object.ts';
+import type {SvcCluster} from '#operator/api/svc-cluster.ts';
+import type {Answer} from './view.ts';
+
+export interface PodFacts {
+  readonly ordinal: number;
+  readonly name: string;
+  readonly uid: string;
+  readonly templateHash: string | undefined;
+  readonly version: string | undefined;
+  readonly isReady: boolean;
+  /** Milliseconds since 1970 at which it became ready, or stopped being so. */
+  readonly readyChangedMs: number;
+  readonly createdMs: number;
+  /** The process runs. */
+  readonly isStarted: boolean;
+  /** Its process does not run, or ends again and again: deleting the pod takes nothing away. */
+  readonly isBroken: boolean;
+  readonly isTerminating: boolean;
+  readonly role: string | undefined;
+  /** A person asked to replace the member with its volumes. */
+  readonly wantsReplacement: boolean;
+  /** What it was told of settings that change while it runs, as JSON. */
+  readonly settings: string | undefined;
+  /** Why it does not run, in Kubernetes' words. */
+  readonly trouble: string | undefined;
+}
+
+export interface ClaimFacts {
+  readonly ordinal: number;
+  readonly volume: Volume;
+  readonly name: string;
+  readonly uid: string;
+  /** Quantity that it asks for, and that it has. */
+  readonly requested: string;
+  readonly capacity: string | undefined;
+  /** Its volume is gone. */
+  readonly isLost: boolean;
+  readonly isTerminating: boolean;
+  readonly isOrphaned: boolean;
+  /** Its volume lies on a node that is not there any more. */
+  readonly isOnMissingNode: boolean;
+}
+
+export interface SetFacts {
+  readonly uid: string;
+  readonly replicas: number;
+  readonly isTerminating: boolean;
+  /** Sizes of its claim templates. */
+  readonly claimSizes: ReadonlyMap<string, string>;
+}
+
+export interface Observation {
+  /** Milliseconds since 1970, and the same as RFC 3339 in whole seconds. */
+  readonly nowMs: number;
+  readonly stamp: string;
+  readonly object: KubeObject;
+  readonly cluster: SvcCluster;
+  /** Why the spec is not carried out. */
+  readonly problems: readonly string[];
+  /** Of the objects that the operator makes, those that are there, by `Kind/name`. */
+  readonly live: ReadonlyMap<string, KubeObject>;
+  readonly statefulSet: SetFacts | undefined;
+  readonly pods: readonly PodFacts[];
+  readonly claims: readonly ClaimFacts[];
+  /** Whether the Secrets with the password and the token hold their keys. */
+  readonly secrets: Readonly<Record<'root' | 'token', boolean>>;
+  /** By peer id. Empty where no pod runs. */
+  readonly answers: ReadonlyMap<string, Answer>;
+}

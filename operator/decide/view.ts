@@ -1,0 +1,113 @@
+/**
+ * Whom of the servers the operator believes.
+ *
+ * All members are asked. A leader is believed when a majority of the voters that it names, itself
+ * among them, answer with its term and its name, and no voter knows a later term. Everything else
+ * is an unknown state, in which nothing is ever changed: a server that was cut off, that lies, or
+ * that holds the data of another cluster must not make the operator remove anybody.
+ */
+
+/** What a server says of its cluster (GET `/api/v1/cluster`). */
+export interface MemberReport {
+  readonly clusterName: string;
+  readonly peerId: string;
+  readonly term: number;
+  readonly leaderId: string | undefined;
+  /** It leads and takes writes. */
+  readonly isReadyLeader: boolean;
+  readonly peers: readonly ReportedPeer[];
+}
+
+export interface ReportedPeer {
+  readonly id: string;
+  readonly inConfiguration: boolean;
+  readonly isVoter: boolean;
+  /** Of a leader's report: entries that it lacks; undefined while that is not known. */
+  readonly lag: number | undefined;
+  /** Of a leader's report: its log does not move, or nothing was heard of it for long. */
+  readonly isStuck: boolean;
+}
+
+export type Answer =
+  | {readonly kind: 'report'; readonly report: MemberReport}
+  /** No server listens, or it does not answer in time. */
+  | {readonly kind: 'silent'; readonly message: string}
+  /** It is there and is no member of a running cluster yet. */
+  | {readonly kind: 'starting'; readonly message: string}
+  /** It does not accept the password of root. */
+  | {readonly kind: 'refused'; readonly message: string};
+
+export interface ViewMember {
+  readonly id: string;
+  readonly isVoter: boolean;
+  readonly isLeader: boolean;
+  readonly lag: number | undefined;
+  readonly isStuck: boolean;
+}
+
+export type View =
+  | {
+      readonly kind: 'agreed';
+      readonly term: number;
+      readonly leader: string;
+      readonly members: readonly ViewMember[];
+    }
+  | {
+      readonly kind: 'unknown';
+      readonly why: 'silence' | 'no-leader' | 'no-majority' | 'later-term';
+      readonly message: string;
+    };
+
+export function majorityOf(voters: number): number {
+  return Math.floor(voters / 2) + 1;
+}
+
+/**
+ * @param answers - By the peer id that each server must have; one that says another name, or that
+ *   of another cluster, is not counted at all.
+ */
+export function viewOf(clusterName: string, answers: ReadonlyMap<string, Answer>): View {
+  const reports = [...answers].flatMap(([expected, answer]) =>
+    answer.kind === 'report' && isOwn(answer.report, clusterName, expected) ? [answer.report] : [],
+  );
+  if (reports.length === 0) return unknown('silence', 'no member answers');
+  const term = Math.max(...reports.map(report => report.term));
+  const leader = reports.find(report => report.isReadyLeader && report.term === term);
+  if (leader === undefined) {
+    const claims = reports.filter(({isReadyLeader}) => isReadyLeader);
+    return claims.length === 0
+      ? unknown('no-leader', 'no member says that it leads')
+      : unknown('later-term', `a later term than that of ${claims[0]?.peerId} is known`);
+  }
+  const configuration = leader.peers.filter(({inConfiguration}) => inConfiguration);
+  const voters = new Set(configuration.filter(({isVoter}) => isVoter).map(({id}) => id));
+  const agreeing = reports.filter(
+    report =>
+      voters.has(report.peerId) && report.term === term && report.leaderId === leader.peerId,
+  );
+  const needed = majorityOf(voters.size);
+  if (!voters.has(leader.peerId) || agreeing.length < needed) {
+    return unknown(
+      'no-majority',
+      `${agreeing.length} of ${voters.size} voters confirm ${leader.peerId}, ${needed} must`,
+    );
+  }
+  return {
+    kind: 'agreed',
+    term,
+    leader: leader.peerId,
+    members: configuration.map(({id, isVoter, lag, isStuck}) => {
+      const isLeader = id === leader.peerId;
+      return {id, isVoter, isLeader, lag: isLeader ? 0 : lag, isStuck: !isLeader && isStuck};
+    }),
+  };
+}
+
+/** A server with the name of a member and the data of another cluster is none of ours. */
+export function isOwn(report: MemberReport, clusterName: string, expected: string): boolean {
+  return report.clusterName === clusterName && report.peerId === expected;
+}
+
+function unknown(why: Extract<View, {kind: 'unknown'}>['why'], message: string): View {
+  return {kind: 'unknown', why, message};
+}

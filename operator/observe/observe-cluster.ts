@@ -1,0 +1,163 @@
+/**
+ * Fills an Observation: objects out of the informers, and the answer of every server that could be
+ * running.
+ *
+ * Servers are asked all at once, and one that does not answer counts as silent: an observation
+ * takes as long as the slowest answer may.
+ */
+import type {Clock} from '#server/platform/clock.ts';
+import {checkCluster} from '#operator/api/cluster-check.ts';
+import {ports} from '#operator/api/group.ts';
+import {type KubeObject, textAt} from '#operator/api/kube-object.ts';
+import type {SvcCluster} from '#operator/api/svc-cluster.ts';
+import {AdminError, type ServerAdmin} from '#operator/database/admin.ts';
+import {idOf} from '#operator/decide/objects-wanted.ts';
+import type {Observation, PodFacts} from '#operator/decide/observation.ts';
+import type {Answer} from '#operator/decide/view.ts';
+import {hasReason, type KubeApi} from '#operator/kubernetes/api.ts';
+import {kinds} from '#operator/kubernetes/kinds.ts';
+import {hostOf, names, peerIdOf} from '#operator/objects/names.ts';
+import {rootSecret, tokenSecret} from '#operator/objects/pod-template.ts';
+import {claimFacts, podFacts, setFacts} from './facts.ts';
+import type {ClusterStore} from './cluster-store.ts';
+
+export interface ObserveOptions {
+  readonly api: KubeApi;
+  readonly store: ClusterStore;
+  readonly admin: ServerAdmin;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Whether the operator may read nodes; without that, none counts as missing. */
+  readonly readsNodes: boolean;
+}
+
+export interface Observed {
+  readonly observation: Observation;
+  /** Of root; undefined while its Secret is not there. */
+  readonly password: string | undefined;
+}
+
+export async function observeCluster(
+  object: KubeObject,
+  deleted: ReadonlySet<string>,
+  options: ObserveOptions,
+): Promise<Observed> {
+  const {store, clock} = options;
+  const {cluster, problems} = checkCluster(object);
+  const objects = ownObjects(store, object);
+  const pods = objects
+    .filter(({kind}) => kind === 'Pod')
+    .flatMap(pod => podFacts(cluster, pod, deleted) ?? [])
+    .toSorted((a, b) => a.ordinal - b.ordinal);
+  const claimObjects = objects.filter(({kind}) => kind === 'PersistentVolumeClaim');
+  const missing = await missingNodes(claimObjects, pods, options);
+  const set = objects.find(
+    ({kind, metadata}) => kind === 'StatefulSet' && metadata.name === names.statefulSet(cluster),
+  );
+  const password = await secretValue(cluster, rootSecret(cluster), options);
+  const token = await secretValue(cluster, tokenSecret(cluster), options);
+  const nowMs = clock.now();
+  const observation: Observation = {
+    nowMs,
+    stamp: new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z'),
+    object,
+    cluster,
+    problems,
+    live: new Map(objects.map(one => [idOf(one), one])),
+    statefulSet: set && setFacts(set),
+    pods,
+    claims: claimObjects.flatMap(one => claimFacts(cluster, one, node => missing.has(node)) ?? []),
+    secrets: {root: password !== undefined, token: token !== undefined},
+    answers: await answersOf(cluster, pods, password, options),
+  };
+  return {observation, password};
+}
+
+function ownObjects(store: ClusterStore, {metadata}: KubeObject): readonly KubeObject[] {
+  const mine = [
+    kinds.statefulSet,
+    kinds.pod,
+    kinds.claim,
+    kinds.service,
+    kinds.configMap,
+    kinds.secret,
+    kinds.serviceAccount,
+    kinds.disruptionBudget,
+    kinds.networkPolicy,
+  ];
+  return mine.flatMap(kind => store.ofCluster(kind, metadata));
+}
+
+async function answersOf(
+  cluster: SvcCluster,
+  pods: readonly PodFacts[],
+  password: string | undefined,
+  {admin}: ObserveOptions,
+): Promise<ReadonlyMap<string, Answer>> {
+  if (password === undefined) return new Map();
+  const running = pods.filter(({isStarted}) => isStarted);
+  const answers = await Promise.all(
+    running.map(async ({ordinal}): Promise<readonly [string, Answer]> => {
+      const server = {host: hostOf(cluster, ordinal), port: ports.http, password};
+      const peerId = peerIdOf(cluster, ordinal);
+      try {
+        return [peerId, {kind: 'report', report: await admin.status(server)}];
+      } catch (error) {
+        return [peerId, failureOf(error)];
+      }
+    }),
+  );
+  return new Map(answers);
+}
+
+function failureOf(error: unknown): Answer {
+  if (!(error instanceof AdminError)) throw error;
+  const {reason, message} = error;
+  const kind = reason === 'refused' || reason === 'starting' ? reason : 'silent';
+  return {kind, message};
+}
+
+/** Generated Secrets are watched; one of the user's carries no label of ours and is read. */
+async function secretValue(
+  {metadata}: SvcCluster,
+  {name, key}: {readonly name: string; readonly key: string},
+  {store, api}: ObserveOptions,
+): Promise<string | undefined> {
+  const {namespace} = metadata;
+  const watched = store.get(kinds.secret, `${namespace}/${name}`);
+  const secret = watched ?? (await readOrNothing(api, {kind: kinds.secret, namespace, name}));
+  const encoded = secret?.data?.[key];
+  if (encoded !== undefined) return Buffer.from(encoded, 'base64').toString('utf8').trim();
+  // Of a Secret that was just written, before the server has moved its text.
+  return textAt(secret, 'stringData', key);
+}
+
+async function readOrNothing(
+  api: KubeApi,
+  ref: Parameters<KubeApi['get']>[0],
+): Promise<KubeObject | undefined> {
+  try {
+    return await api.get(ref);
+  } catch (error) {
+    if (hasReason(error, 'NotFound')) return undefined;
+    throw error;
+  }
+}
+
+/** Nodes that claims of pods without one name, and that are not there. Asked only in trouble. */
+async function missingNodes(
+  claims: readonly KubeObject[],
+  pods: readonly PodFacts[],
+  {api, readsNodes}: ObserveOptions,
+): Promise<ReadonlySet<string>> {
+  const isTroubled = pods.some(({isReady, isStarted}) => !isReady && !isStarted);
+  if (!readsNodes || !isTroubled) return new Set();
+  const named = claims.flatMap(
+    ({metadata}) => metadata.annotations?.['volume.kubernetes.io/selected-node'] ?? [],
+  );
+  const missing = new Set<string>();
+  for (const name of new Set(named)) {
+    const node = await readOrNothing(api, {kind: kinds.node, namespace: '', name});
+    if (node === undefined) missing.add(name);
+  }
+  return missing;
+}
