@@ -62,8 +62,8 @@ crash: prepared ## kill servers under load and look for lost writes: CYCLES=200 
 cluster-crash: prepared ## the same with the members of a cluster, and compare what they hold: CYCLES=100
 	$(call run,server/testing/cluster/cluster-crash.ts)
 
-simulate: $(INSTALLED) ## run the deterministic simulation: SEED=1, or HOURS=2; PROFILE=storage, raft or cluster
-	$(call run,server/simulation/run.ts)
+simulate: $(INSTALLED) ## run the deterministic simulation: SEED=1, or HOURS=2; PROFILE=storage, raft, cluster or operator
+	$(call run,$(if $(filter operator,$(PROFILE)),operator,server)/simulation/run.ts)
 
 mutants: $(INSTALLED) ## put small bugs into the consensus core and see who notices: WORLDS=20
 	$(call run,server/simulation/raft/mutants/run.ts)

@@ -56,13 +56,14 @@ async function carryOutOne(action: Action, options: ActOptions): Promise<void> {
     case 'generate-secret':
       return await generate(action.which, options);
     case 'recreate-set':
-      return await remove(kinds.statefulSet, action, options, 'Orphan');
+      await remove(kinds.statefulSet, action, options, 'Orphan');
+      return;
     case 'delete-pod':
-      await remove(kinds.pod, action, options);
-      options.onPodDeleted(action.uid);
+      if (await remove(kinds.pod, action, options)) options.onPodDeleted(action.uid);
       return;
     case 'delete-claim':
-      return await remove(kinds.claim, action, options);
+      await remove(kinds.claim, action, options);
+      return;
     case 'label-pod': {
       const patch = {metadata: {labels: {[labels.role]: action.role}}};
       return await change(kinds.pod, action.name, patch, options);
@@ -99,12 +100,14 @@ async function remove(
   {name, uid}: {readonly name: string; readonly uid: string},
   options: ActOptions,
   propagation: 'Background' | 'Orphan' = 'Background',
-): Promise<void> {
+): Promise<boolean> {
   try {
     await options.api.delete(refOf(kind, name, options), {uid, propagation});
+    return true;
   } catch (error) {
-    // It is gone, or another one by now: both are what was wanted.
+    // It is gone, is another one by now, or changed in this moment: the next look tells.
     if (!hasReason(error, 'NotFound', 'Conflict')) throw error;
+    return false;
   }
 }
 

@@ -6,10 +6,10 @@
  * are taken from the status, where they stand since they came into force.
  */
 import {resolveSettings} from '#server/base/setting-values.ts';
-import {type Checked, checkSpec} from './check.ts';
+import {check, type Checked, checkSpec} from './check.ts';
 import {clusterRules} from './cluster-rules.ts';
 import type {ClusterStatus} from './cluster-status.ts';
-import {at, type KubeObject} from './kube-object.ts';
+import type {KubeObject} from './kube-object.ts';
 import {type ClusterSpec, clusterSpec, type SvcCluster} from './svc-cluster.ts';
 
 const NAME_LENGTH_MAX = 40;
@@ -34,7 +34,32 @@ export function checkCluster(object: KubeObject): CheckedCluster {
     spec: fields.value,
     status,
   };
-  return {cluster, problems: problemsOf(cluster, fields)};
+  const problems = problemsOf(cluster, fields);
+  if (problems.length === 0) return {cluster, problems};
+  return {cluster: {...cluster, spec: standIn(status)}, problems};
+}
+
+/**
+ * Stands in for a spec that cannot be used: it says who the members are, as far as the status knows
+ * it, so that they can be told from others. Nothing of it is carried out.
+ */
+function standIn(status: ClusterStatus | undefined): ClusterSpec {
+  const raftPort = raftPortIn(status);
+  return check(
+    clusterSpec,
+    {
+      version: status?.targetVersion ?? '0.0.0',
+      clusterName: status?.clusterName,
+      storage: {size: status?.storage?.lastGood ?? '0'},
+      ha: {raftPort},
+    },
+    'spec',
+  ).value;
+}
+
+function raftPortIn(status: ClusterStatus | undefined): number | undefined {
+  const port = Number(/_([0-9]+)$/.exec(status?.initialMembers?.[0] ?? '')?.[1]);
+  return Number.isNaN(port) ? undefined : port;
 }
 
 function problemsOf(cluster: SvcCluster, fields: Checked<ClusterSpec>): readonly string[] {
@@ -58,7 +83,6 @@ function problemsOf(cluster: SvcCluster, fields: Checked<ClusterSpec>): readonly
 function formerSpec(spec: ClusterSpec, status: ClusterStatus | undefined): ClusterSpec | undefined {
   if (status?.initialMembers === undefined) return undefined;
   const size = status.storage?.lastGood ?? spec.storage.size;
-  const raftPort = Number(/_([0-9]+)$/.exec(status.initialMembers[0] ?? '')?.[1]);
   return {
     ...spec,
     version: status.version ?? spec.version,
@@ -67,16 +91,10 @@ function formerSpec(spec: ClusterSpec, status: ClusterStatus | undefined): Clust
         ? spec.clusterName
         : status.clusterName,
     storage: {...spec.storage, size},
-    ha: {...spec.ha, raftPort: Number.isNaN(raftPort) ? spec.ha.raftPort : raftPort},
+    ha: {...spec.ha, raftPort: raftPortIn(status) ?? spec.ha.raftPort},
   };
 }
 
 function nameOf(spec: ClusterSpec, otherwise: string): string {
   return spec.clusterName ?? otherwise;
-}
-
-/** The generation of the spec that a status speaks of. */
-export function observedGeneration(object: KubeObject): number | undefined {
-  const value = at(object.status, 'observedGeneration');
-  return typeof value === 'number' ? value : undefined;
 }

@@ -38,10 +38,13 @@ export type Outcome =
   | {readonly kind: 'failed'; readonly error: unknown};
 
 const AGAIN_MS = 100;
+/** The event of a deletion comes within a moment, or the watch has begun anew by then. */
+const DELETION_MS = 60_000;
 
 export class ClusterController {
   readonly #options: ControllerOptions;
-  readonly #deletedPods = new Map<Key, Set<string>>();
+  /** Uids with the time at which the deletion was asked for. */
+  readonly #deletedPods = new Map<Key, Map<string, number>>();
 
   constructor(options: ControllerOptions) {
     this.#options = options;
@@ -57,7 +60,8 @@ export class ClusterController {
     // What belongs to it goes by its owner; claims stay or go by the set's own policy.
     if (object.metadata.deletionTimestamp !== undefined) return {kind: 'gone'};
     const deleted = this.#pendingDeletions(key, object);
-    const {observation, password} = await observeCluster(object, deleted, this.#options);
+    const gone = new Set(deleted.keys());
+    const {observation, password} = await observeCluster(object, gone, this.#options);
     const decision = decide(observation);
     const written = await this.#writeStatus(object, decision.status);
     for (const told of decision.events) await this.#options.events.record(written, told);
@@ -67,7 +71,7 @@ export class ClusterController {
         observation,
         password,
         onWritten: (kind, now) => store.learn(kind, now),
-        onPodDeleted: uid => void deleted.add(uid),
+        onPodDeleted: uid => void deleted.set(uid, this.#options.clock.monotonic()),
       });
     } catch (error) {
       return await this.#failed(written, decision, error);
@@ -75,13 +79,21 @@ export class ClusterController {
     return {kind: 'done', recheckMs: decision.recheckMs};
   }
 
-  /** Those of which no event came yet; one that is gone from the store is forgotten. */
-  #pendingDeletions(key: Key, object: KubeObject): Set<string> {
-    const deleted = this.#deletedPods.get(key) ?? new Set<string>();
+  /**
+   * Those of which no event came yet. One that is gone from the store is forgotten, and so is one
+   * of which nothing is heard for long: an answer may have said more than was done.
+   */
+  #pendingDeletions(key: Key, object: KubeObject): Map<string, number> {
+    const {store, clock} = this.#options;
+    const deleted = this.#deletedPods.get(key) ?? new Map<string, number>();
     this.#deletedPods.set(key, deleted);
-    const pods = this.#options.store.ofCluster(kinds.pod, object.metadata);
-    const present = new Set(pods.map(({metadata}) => metadata.uid));
-    for (const uid of deleted) if (!present.has(uid)) deleted.delete(uid);
+    const present = new Set(
+      store.ofCluster(kinds.pod, object.metadata).map(pod => pod.metadata.uid),
+    );
+    for (const [uid, at] of deleted) {
+      const isOld = clock.monotonic() - at > DELETION_MS;
+      if (isOld || !present.has(uid)) deleted.delete(uid);
+    }
     return deleted;
   }
 

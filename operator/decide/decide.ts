@@ -31,7 +31,7 @@ import {planUpgrade} from './upgrade.ts';
 import {type View, viewOf} from './view.ts';
 import {growing, volumeActions} from './volumes.ts';
 
-const REST_MS = 60_000;
+const REST_MS = 65_000;
 const BUSY_MS = 2_000;
 const ELECTION_MS = 500;
 
@@ -126,13 +126,15 @@ function planOf(situation: Situation): Plan | undefined {
   const join = view.kind === 'agreed' && !isLeaving ? planJoin(situation, view) : undefined;
   const upgrade = planUpgrade(situation);
   const replacement = planReplacement(situation);
-  if (replacement !== undefined) return replacement;
+  const isBlocked = (replacement?.operation.blockedBy.length ?? 0) > 0;
+  if (replacement !== undefined && !isBlocked) return replacement;
   // Who joins goes first while that can go on; a pod that never starts must be replaceable.
   if (join !== undefined && (join.actions.length > 0 || upgrade === undefined)) return join;
   // A pod too many that stalls is taken away rather than waited for.
   const scale =
     upgrade === undefined || upgrade.isStalled === true ? planScale(situation) : undefined;
-  if (upgrade === undefined) return scale;
+  // More members may be just what a replacement waits for.
+  if (upgrade === undefined) return scale ?? replacement;
   return scale?.operation.type === 'ScaleDown' && scale.operation.blockedBy.length === 0
     ? scale
     : upgrade;

@@ -15,6 +15,7 @@ import {
 } from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import {configMap} from '#operator/objects/configuration.ts';
+import {CONFIG_FILE} from '#operator/objects/settings.ts';
 import {disruptionBudget, networkPolicy} from '#operator/objects/protection.ts';
 import {
   headlessService,
@@ -68,7 +69,7 @@ const HELD: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['spec', 'selector'],
     ['spec', 'publishNotReadyAddresses'],
   ],
-  ConfigMap: [['data']],
+  ConfigMap: [['data', CONFIG_FILE]],
   PodDisruptionBudget: [['spec', 'minAvailable']],
   NetworkPolicy: [['spec', 'podSelector']],
   StatefulSet: [['spec', 'replicas']],

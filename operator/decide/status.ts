@@ -48,7 +48,7 @@ export function statusOf(input: StatusInput): ClusterStatus {
     voters: agreed?.members.filter(({isVoter}) => isVoter).length ?? before?.voters,
     members: agreed === undefined && before?.members ? before.members : members.map(memberStatus),
     operation: plan === undefined ? undefined : operationOf(plan, before?.operation, now),
-    initialMembers: initial?.map(ordinal => peerIdOf(cluster, ordinal)) ?? before?.initialMembers,
+    initialMembers: before?.initialMembers ?? initial?.map(ordinal => peerIdOf(cluster, ordinal)),
     clusterName: initial === undefined || isInvalid ? before?.clusterName : clusterNameOf(cluster),
     hibernatedReplicas: hibernatedReplicas(input),
     storage: isInvalid ? before?.storage : storageOf(input),

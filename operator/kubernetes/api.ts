@@ -122,8 +122,3 @@ export function keyOf({
 }): Key {
   return `${namespace}/${name}`;
 }
-
-export function splitKey(key: Key): {readonly namespace: string; readonly name: string} {
-  const at = key.indexOf('/');
-  return {namespace: key.slice(0, at), name: key.slice(at + 1)};
-}

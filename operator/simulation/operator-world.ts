@@ -87,7 +87,11 @@ export class OperatorWorld {
       identity: `operator-${number}`,
       workers: 2,
       onLost: () => this.#die(life),
-      figures: {reconciled: () => void this.counts.reconciles++},
+      figures: {
+        reconciled: () => {
+          if (!life.isOver) this.counts.reconciles++;
+        },
+      },
     });
     this.operator = operator;
     operator.start();

@@ -16,6 +16,7 @@ import {
   numberAt,
   textAt,
 } from '#operator/api/kube-object.ts';
+import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import {ApiError, type Kind, keyOf} from '#operator/kubernetes/api.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
 import {CONFIG_FILE} from '#operator/objects/settings.ts';
@@ -31,7 +32,7 @@ interface PodLife {
   readonly isStarted?: boolean;
 }
 
-const TICK_MS = 200;
+const TICK_MS = 500;
 
 export class SimulatedKubernetes {
   readonly store: ObjectStore;
@@ -264,11 +265,17 @@ export class SimulatedKubernetes {
     return cluster && peerIdOf(cluster, ordinal);
   }
 
-  #clusterOf({metadata}: KubeObject) {
+  /** Of an object that did not change the answer is the same. */
+  readonly #checked = new WeakMap<KubeObject, SvcCluster>();
+
+  #clusterOf({metadata}: KubeObject): SvcCluster | undefined {
     const name = metadata.labels?.[labels.cluster] ?? '';
     const {namespace = ''} = metadata;
     const object = this.store.find({kind: kinds.cluster, namespace, name});
-    return object && checkCluster(object).cluster;
+    if (object === undefined) return undefined;
+    const known = this.#checked.get(object) ?? checkCluster(object).cluster;
+    this.#checked.set(object, known);
+    return known;
   }
 }
 

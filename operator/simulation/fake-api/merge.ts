@@ -19,6 +19,9 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return merged;
 }
 
+/** Maps that an apply replaces whole: Kubernetes' schemas call them atomic. */
+const ATOMIC = new Set(['selector', 'podSelector', 'matchLabels']);
+
 /** `now` over `current`; what was in `before` and is no more in `now` goes. */
 export function appliedMerge(current: unknown, before: unknown, now: unknown): unknown {
   if (!isMap(now)) return now;
@@ -28,7 +31,9 @@ export function appliedMerge(current: unknown, before: unknown, now: unknown): u
   }
   for (const [key, value] of Object.entries(now)) {
     if (value === undefined) continue;
-    merged[key] = appliedMerge(merged[key], isMap(before) ? before[key] : undefined, value);
+    merged[key] = ATOMIC.has(key)
+      ? value
+      : appliedMerge(merged[key], isMap(before) ? before[key] : undefined, value);
   }
   return merged;
 }

@@ -73,7 +73,9 @@ export class ObjectStore {
   }
 
   list(scope: Scope): readonly KubeObject[] {
-    return [...this.#objects.values()].filter(object => isIn(scope, object));
+    const found: KubeObject[] = [];
+    for (const object of this.#objects.values()) if (isIn(scope, object)) found.push(object);
+    return found;
   }
 
   create(kind: Kind, given: KubeObject): KubeObject {
@@ -162,9 +164,14 @@ export class ObjectStore {
     if (version < this.#compacted) {
       throw new ApiError(410, 'Expired', 'that version was compacted away');
     }
-    return this.#history.filter(
-      change => change.version > version && isIn(scope, change.event.object),
-    );
+    const found: Change[] = [];
+    // The history is in the order of versions, and a watch lacks the end of it alone.
+    for (let at = this.#history.length - 1; at >= 0; at--) {
+      const change = this.#history[at];
+      if (change === undefined || change.version <= version) break;
+      if (isIn(scope, change.event.object)) found.push(change);
+    }
+    return found.reverse();
   }
 
   /** Forgets how it came to this. */
