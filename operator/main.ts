@@ -16,12 +16,12 @@ import {createServer, type Server} from 'node:http';
 import type {LogLevel} from '#server/platform/logger.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
-import {createMetrics, type Metrics} from './controllers/metrics.ts';
-import {Operator} from './controllers/operator.ts';
-import {HttpAdmin} from './database/http-admin.ts';
-import {defaultAccess} from './kubernetes/access.ts';
-import {HttpKubeApi} from './kubernetes/http-api.ts';
-import {RetryingApi} from './kubernetes/retrying-api.ts';
+import {createMetrics, type Metrics} from '#operator/controllers/metrics.ts';
+import {Operator} from '#operator/controllers/operator.ts';
+import {HttpAdmin} from '#operator/database/http-admin.ts';
+import {defaultAccess} from '#operator/kubernetes/access.ts';
+import {HttpKubeApi} from '#operator/kubernetes/http-api.ts';
+import {RetryingApi} from '#operator/kubernetes/retrying-api.ts';
 
 const environment = process.env;
 const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];

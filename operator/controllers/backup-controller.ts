@@ -196,7 +196,7 @@ export class BackupController {
     this.#options.later('backup', key, 0);
   }
 
-  /** Of a database that an earlier operator asked for. */
+  /** Finds out how a database ended that an earlier operator asked for. */
   async #lookedUp(run: DatabaseRun, {server, pod}: Chosen): Promise<DatabaseRun> {
     const since = run.startedAt ?? '';
     const digits = since.replaceAll(/[-:Z]/g, '').replace('T', '-');

@@ -80,8 +80,8 @@ export class ClusterController {
   }
 
   /**
-   * Those of which no event came yet. One that is gone from the store is forgotten, and so is one
-   * of which nothing is heard for long: an answer may have said more than was done.
+   * The deletions of which no event came yet. One whose pod is gone from the store is forgotten,
+   * and so is one of which nothing is heard for long: an answer may say more than was done.
    */
   #pendingDeletions(key: Key, object: KubeObject): Map<string, number> {
     const {store, clock} = this.#options;

@@ -50,7 +50,7 @@ export type AdminReason =
   /** The password. */
   | 'refused'
   | 'not-leader'
-  /** Of a change of members: it is so already, or it would cost the quorum. */
+  /** The change of members is made already, or it would cost the quorum. */
   | 'conflict'
   /** This release does not know the command. */
   | 'not-available'

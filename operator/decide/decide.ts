@@ -73,7 +73,7 @@ function carriedOut(base: Omit<Seen, 'plan' | 'replicas'>, initial: readonly num
     ...volumes,
     ...(isMadeAnew || !canStart ? [] : applications([wantedSet], live)),
     ...(view.kind === 'agreed' ? settingActions(observed, members, initial) : []),
-    ...(plan?.actions ?? leaderWish(observed, members, view)),
+    ...(plan?.actions ?? requestedTransfer(observed, members, view)),
   ];
   const status = statusOf({...seen, templateHash: template.hash, initial});
   return finished(seen, actions, status);
@@ -155,7 +155,7 @@ function roleLabels(members: readonly Member[], view: View): readonly Action[] {
   });
 }
 
-/** Those that are missing and not the user's to make. */
+/** Makes the Secrets that are missing and not the user's to make. */
 function secretsOf({cluster, secrets}: Observation): readonly Action[] {
   const {root, clusterToken} = cluster.spec.secrets;
   const missing: Action[] = [];
@@ -173,7 +173,7 @@ function hasOwnSecrets({cluster}: Observation): boolean {
 }
 
 /** `svc.io/transfer-leader-to`: only when nothing else is under way. */
-function leaderWish(
+function requestedTransfer(
   {object}: Observation,
   members: readonly Member[],
   view: View,

@@ -65,7 +65,7 @@ export interface Observation {
   readonly cluster: SvcCluster;
   /** Why the spec is not carried out. */
   readonly problems: readonly string[];
-  /** Of the objects that the operator makes, those that are there, by `Kind/name`. */
+  /** The objects that the operator makes and that are there, by `Kind/name`. */
   readonly live: ReadonlyMap<string, KubeObject>;
   readonly statefulSet: SetFacts | undefined;
   readonly pods: readonly PodFacts[];

@@ -22,9 +22,9 @@ export interface ReportedPeer {
   readonly id: string;
   readonly inConfiguration: boolean;
   readonly isVoter: boolean;
-  /** Of a leader's report: entries that it lacks; undefined while that is not known. */
+  /** Entries that it lacks; undefined while that is not known, and in reports of followers. */
   readonly lag: number | undefined;
-  /** Of a leader's report: its log does not move, or nothing was heard of it for long. */
+  /** Its log does not move, or nothing was heard of it for long, as its leader says. */
   readonly isStuck: boolean;
 }
 

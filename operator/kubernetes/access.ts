@@ -15,7 +15,7 @@ export interface Access {
   /** `timeoutMs`: silence after which a call counts as lost. */
   endpoint(timeoutMs: number): Endpoint;
   headers(): Promise<Readonly<Record<string, string>>>;
-  /** Of the kubeconfig's context or of the pod; undefined where neither says one. */
+  /** The namespace of the kubeconfig's context or of the pod; undefined where neither says one. */
   readonly namespace: string | undefined;
   close(): void;
 }

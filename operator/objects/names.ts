@@ -29,7 +29,7 @@ export const names = {
 
 export type Volume = 'data' | 'raft' | 'backups';
 
-/** Of `db-2` and of `data-db-2`: 2; undefined for what is no member's. */
+/** The number in `db-2` and in `data-db-2`; undefined for what is no member's. */
 export function ordinalOf(cluster: Named, name: string, volume?: Volume): number | undefined {
   const prefix = `${volume === undefined ? '' : `${volume}-`}${cluster.metadata.name}-`;
   const rest = name.startsWith(prefix) ? name.slice(prefix.length) : '';

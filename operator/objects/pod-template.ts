@@ -14,7 +14,7 @@ import {CONFIG_FILE, divided, paths, settingsOf} from './settings.ts';
 
 export interface PodTemplate {
   readonly template: JsonMap;
-  /** Of everything for which a pod must be replaced. */
+  /** Stands for everything for which a pod must be replaced. */
   readonly hash: string;
 }
 

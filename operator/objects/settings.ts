@@ -79,7 +79,7 @@ function tlsSettings({spec: {tls}}: SvcCluster): SettingValues {
   };
 }
 
-/** Those that a running server takes over, and those for which it must start anew. */
+/** Divides settings: a running server takes some over, and starts anew for the others. */
 export function divided(values: SettingValues): {
   readonly dynamic: SettingValues;
   readonly fixed: SettingValues;

@@ -35,7 +35,7 @@ export function statefulSet(
   };
 }
 
-export interface ClaimWish {
+export interface ClaimRequest {
   readonly volume: Volume;
   readonly size: string;
   readonly storageClass: string | undefined;
@@ -43,7 +43,7 @@ export interface ClaimWish {
 }
 
 /** The claims that each member has. */
-export function claimsOf({spec: {storage, backups}}: SvcCluster): readonly ClaimWish[] {
+export function claimsOf({spec: {storage, backups}}: SvcCluster): readonly ClaimRequest[] {
   const {storageClass, raft} = storage;
   const own = {storageClass, accessMode: 'ReadWriteOnce'};
   const {size, ...archive} = backups.volume ?? {size: undefined};

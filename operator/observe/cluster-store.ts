@@ -22,7 +22,7 @@ export interface StoreOptions {
   readonly random: Pick<Random, 'u32'>;
   readonly logger: Logger;
   readonly onCluster: (key: Key, priority: Priority) => void;
-  /** Of a SvcBackupSchedule or SvcBackup. */
+  /** Called with the key of a SvcBackupSchedule or SvcBackup. */
   readonly onBackup: (kind: 'schedule' | 'backup', key: Key) => void;
 }
 

@@ -32,7 +32,7 @@ export interface ObserveOptions {
 
 export interface Observed {
   readonly observation: Observation;
-  /** Of root; undefined while its Secret is not there. */
+  /** The password of root; undefined while its Secret is not there. */
   readonly password: string | undefined;
 }
 

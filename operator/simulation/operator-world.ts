@@ -20,11 +20,11 @@ import {SimulatedServers} from './simulated-servers.ts';
 import {VirtualTime} from './virtual-time.ts';
 
 export interface Faults {
-  /** Of a call: not carried out, or carried out and its answer lost. */
+  /** Probability that a call is not carried out, or carried out and its answer lost. */
   readonly failure: number;
-  /** Of a call: the operator ends before or after it. */
+  /** Probability that the operator ends before or after a call. */
   readonly death: number;
-  /** Of a change: the watch ends. */
+  /** Probability that a watch ends at a change. */
   readonly cut: number;
   /** Milliseconds that an event may be late. */
   readonly lateMs: number;

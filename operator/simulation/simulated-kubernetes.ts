@@ -265,7 +265,7 @@ export class SimulatedKubernetes {
     return cluster && peerIdOf(cluster, ordinal);
   }
 
-  /** Of an object that did not change the answer is the same. */
+  /** The answers for objects that did not change. */
   readonly #checked = new WeakMap<KubeObject, SvcCluster>();
 
   #clusterOf({metadata}: KubeObject): SvcCluster | undefined {

@@ -1,6 +1,6 @@
 /**
- * Twenty worlds of the operator's simulation, and one of them twice. More of them by
- * `make simulate PROFILE=operator RUNS=2000`.
+ * Twenty worlds of the operator's simulation, and one of them twice; O2 is among what is checked.
+ * More of them by `make simulate PROFILE=operator RUNS=2000`.
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
