@@ -53,6 +53,11 @@ async function carryOutOne(action: Action, options: ActOptions): Promise<void> {
       options.onWritten(kind, await api.apply(kind, action.object));
       return;
     }
+    case 'delete-object': {
+      const {metadata} = action.object;
+      await remove(kindOf(action.object), {name: metadata.name, uid: metadata.uid ?? ''}, options);
+      return;
+    }
     case 'generate-secret':
       return await generate(action.which, options);
     case 'recreate-set':

@@ -5,7 +5,7 @@
  * pods; then one concern with the pods themselves: replace what is lost, finish who joins, change
  * what is outdated, scale. Nothing that the spec says is carried out while the spec breaks a rule,
  * and nothing at all while the cluster is paused.
- * Source: docs/kubernetes/design.md.
+ * Source: docs/kubernetes/operator.md.
  */
 import {annotations, roles, type Role} from '#operator/api/group.ts';
 import {annotationOf} from '#operator/api/kube-object.ts';
@@ -20,7 +20,7 @@ import {statefulSet} from '#operator/objects/stateful-set.ts';
 import type {Seen} from './conditions.ts';
 import type {Action, Decision} from './decision.ts';
 import {type Member, membersOf, nameOf} from './members.ts';
-import {applications, supportingObjects} from './objects-wanted.ts';
+import {applications, deletions, supportingObjects} from './objects-wanted.ts';
 import type {Observation} from './observation.ts';
 import type {Plan, Situation} from './plan.ts';
 import {planReplacement} from './replace.ts';
@@ -61,6 +61,9 @@ function carriedOut(base: Omit<Seen, 'plan' | 'replicas'>, initial: readonly num
   const plan = situation && mode === 'running' ? planOf(situation) : undefined;
   const replicas = mode === 'hibernated' ? 0 : (plan?.replicas ?? sizeOf(observed, initial));
   const seen = {...base, plan, replicas};
+  // The smaller of both sizes: a budget for more members than there are lets nobody go.
+  const size = Math.min(cluster.spec.replicas, set?.replicas || cluster.spec.replicas);
+  const supporting = supportingObjects(cluster, initial, size);
   const wantedSet = statefulSet(cluster, template, replicas);
   const volumes = set === undefined ? [] : volumeActions(observed, set);
   const isMadeAnew =
@@ -69,7 +72,8 @@ function carriedOut(base: Omit<Seen, 'plan' | 'replicas'>, initial: readonly num
   const actions: readonly Action[] = [
     ...roleLabels(members, view),
     ...secretsOf(observed),
-    ...applications(supportingObjects(cluster, initial, cluster.spec.replicas), live),
+    ...applications(supporting, live),
+    ...deletions(supporting, live),
     ...volumes,
     ...(isMadeAnew || !canStart ? [] : applications([wantedSet], live)),
     ...(view.kind === 'agreed' ? settingActions(observed, members, initial) : []),

@@ -15,6 +15,8 @@ export interface Under {
 
 export type Action =
   | {readonly kind: 'apply'; readonly object: KubeObject}
+  /** What the spec wants no more: a budget or a policy. */
+  | {readonly kind: 'delete-object'; readonly object: KubeObject}
   | {readonly kind: 'generate-secret'; readonly which: 'root' | 'token'}
   /** Takes the stateful set away and leaves its pods: what it cannot change is made anew. */
   | {readonly kind: 'recreate-set'; readonly name: string; readonly uid: string}

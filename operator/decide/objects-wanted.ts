@@ -63,6 +63,20 @@ export function applications(
     .map((object): Action => ({kind: 'apply', object}));
 }
 
+/** Budgets and policies that are there and no longer wanted: one would hold drains up for ever. */
+export function deletions(
+  wanted: readonly KubeObject[],
+  live: ReadonlyMap<string, KubeObject>,
+): readonly Action[] {
+  const ids = new Set(wanted.map(idOf));
+  return [...live]
+    .filter(([id, {kind}]) => OPTIONAL.has(kind) && !ids.has(id))
+    .filter(([, {metadata}]) => metadata.deletionTimestamp === undefined)
+    .map(([, object]): Action => ({kind: 'delete-object', object}));
+}
+
+const OPTIONAL = new Set(['PodDisruptionBudget', 'NetworkPolicy']);
+
 /** Parts that route or protect, and that a server returns as they were written. */
 const HELD: Readonly<Record<string, readonly (readonly string[])[]>> = {
   Service: [

@@ -182,7 +182,8 @@ test('the limits of README.md are the defaults of their settings', () => {
 
 test('settings that the documents name exist', () => {
   const unknown = documents.flatMap(path =>
-    [...read(path).matchAll(/\bsvc\.[a-z]\w*(?:\.\w+)*/g)]
+    // `svc.io` is the group of the resources of Kubernetes.
+    [...read(path).matchAll(/\bsvc\.(?!io\b)[a-z]\w*(?:\.\w+)*/g)]
       .map(([key]) => key)
       .filter(key => !isSettingKey(key) && !(key in refusedSettings) && !key.endsWith('.key'))
       .map(key => `${path}: ${key}`),
