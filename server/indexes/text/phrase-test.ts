@@ -39,37 +39,103 @@ export class PhraseTest {
     return count;
   }
 
-  /**
-   * Moves the term that stands furthest back, relative to its place in the phrase, until none is
-   * left; each narrowest window of a start counts.
-   */
   #sloppy(places: readonly (readonly number[])[]): number {
-    const {at, slop} = this.#phrase;
-    const cursors = places.map(() => 0);
-    const shifted = (term: number): number =>
-      ((places[term] as readonly number[])[cursors[term] as number] ?? Number.POSITIVE_INFINITY) -
-      (at[term] ?? 0);
+    const {terms, at, slop} = this.#phrase;
+    const walk = new SloppyWalk(terms, at, places);
     let frequency = 0;
-    if (places.some(place => place.length === 0)) return 0;
-    let furthest = Math.max(...places.map((_place, term) => shifted(term)));
-    let pending: number | undefined;
-    for (;;) {
-      let last = 0;
-      for (let term = 1; term < places.length; term += 1) {
-        if (shifted(term) < shifted(last)) last = term;
-      }
-      const width = furthest - shifted(last);
-      pending = pending === undefined ? width : Math.min(pending, width);
-      cursors[last] = (cursors[last] as number) + 1;
-      const moved = shifted(last);
-      if (moved === Number.POSITIVE_INFINITY) break;
-      if (moved > furthest) {
-        if (pending <= slop) frequency += 1 / (1 + pending);
-        pending = undefined;
-        furthest = moved;
-      }
+    for (let moves = walk.next(); moves !== undefined; moves = walk.next()) {
+      if (moves <= slop) frequency += 1 / (1 + moves);
     }
-    if (pending !== undefined && pending <= slop) frequency += 1 / (1 + pending);
     return frequency;
+  }
+}
+
+/**
+ * Goes through the places where all terms stand near each other, the one furthest back moving on.
+ *
+ * A term that the phrase has twice takes two places of the text, never one twice. The steps are
+ * those of Lucene's SloppyPhraseMatcher, since its count of places follows from them.
+ */
+class SloppyWalk {
+  readonly #at: readonly number[];
+  readonly #places: readonly (readonly number[])[];
+  readonly #cursors: number[];
+  /** By term: those of the phrase that are the same, in its order. */
+  readonly #twins: readonly (readonly number[])[];
+  #end = Number.NEGATIVE_INFINITY;
+  #isOver = false;
+
+  constructor(
+    terms: readonly string[],
+    at: readonly number[],
+    places: readonly (readonly number[])[],
+  ) {
+    this.#at = at;
+    this.#places = places;
+    this.#twins = terms.map(term => [...terms.keys()].filter(other => terms[other] === term));
+    // The second of two equal terms begins at the second place, and so on.
+    this.#cursors = terms.map((_term, one) => (this.#twins[one] ?? []).indexOf(one));
+    for (const one of terms.keys()) {
+      if (this.#place(one) === undefined) this.#isOver = true;
+      else this.#end = Math.max(this.#end, this.#shifted(one));
+    }
+  }
+
+  /** Moves between the terms at the next place; undefined: there is none any more. */
+  next(): number | undefined {
+    if (this.#isOver) return undefined;
+    const last = this.#furthestBack(undefined);
+    const bound = this.#shifted(this.#furthestBack(last));
+    let moves = this.#end - this.#shifted(last);
+    while (this.#advance(last) && this.#part(last)) {
+      if (this.#shifted(last) > bound) return moves;
+      moves = Math.min(moves, this.#end - this.#shifted(last));
+    }
+    this.#isOver = true;
+    return moves;
+  }
+
+  #place(term: number): number | undefined {
+    return this.#places[term]?.[this.#cursors[term] as number];
+  }
+
+  /** The place less the term's place in the phrase: equal for all where the phrase stands. */
+  #shifted(term: number): number {
+    return (this.#place(term) ?? Number.POSITIVE_INFINITY) - (this.#at[term] ?? 0);
+  }
+
+  #furthestBack(but: number | undefined): number {
+    let found: number | undefined;
+    for (const term of this.#cursors.keys()) {
+      if (term === but) continue;
+      if (found === undefined || this.#isBefore(term, found)) found = term;
+    }
+    return found ?? 0;
+  }
+
+  #isBefore(one: number, other: number): boolean {
+    const difference = this.#shifted(one) - this.#shifted(other);
+    return difference < 0 || (difference === 0 && one < other);
+  }
+
+  /** False: the term has no more places. */
+  #advance(term: number): boolean {
+    this.#cursors[term] = (this.#cursors[term] as number) + 1;
+    if (this.#place(term) === undefined) return false;
+    this.#end = Math.max(this.#end, this.#shifted(term));
+    return true;
+  }
+
+  /** Moves equal terms apart that stand at one place; false: one has no more places. */
+  #part(moved: number): boolean {
+    let term = moved;
+    for (;;) {
+      const twin = this.#twins[term]?.find(
+        other => other !== term && this.#place(other) === this.#place(term),
+      );
+      if (twin === undefined) return true;
+      term = this.#isBefore(term, twin) ? term : twin;
+      if (!this.#advance(term)) return false;
+    }
   }
 }
