@@ -10,6 +10,7 @@
 import {isStoreDamage, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
 import {requireDatabaseSetting} from '#server/catalog/database-settings.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {MemoryPool} from '#server/execution/budget.ts';
@@ -452,6 +453,11 @@ export class SessionService implements Service {
     const {copies, settings} = this.#options;
     if (copies === undefined) return [alignedAlone(settings().get('svc.server.name'))];
     return withLeader(() => alignDatabase(copies, name, signal));
+  }
+
+  schemaOf(principal: Principal, name: string): Catalog {
+    this.#access(principal, name);
+    return this.#open(name).schema.catalog;
   }
 
   progress(principal: Principal, name: string): readonly WorkProgress[] {

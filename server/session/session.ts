@@ -6,6 +6,7 @@
  * Authorization is decided in here, by `access/`, never in a protocol. Results come as bytes
  * already in the format asked for, because plans may run on another thread.
  */
+import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Value} from '#server/model/value.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
@@ -141,6 +142,9 @@ export interface Service {
   closeDatabase(principal: Principal, name: string): Promise<void>;
   /** Has all members hold the leader's copy, on the leader; a row each. */
   alignDatabase(principal: Principal, name: string): Promise<readonly AlignedMember[]>;
+
+  /** The schema as applied on this server. @throws {Refusal} `database.not-found`. */
+  schemaOf(principal: Principal, database: string): Catalog;
 
   /** Work on the database that takes long. @throws {Refusal} `database.not-found`. */
   progress(principal: Principal, database: string): readonly WorkProgress[];

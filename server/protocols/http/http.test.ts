@@ -553,6 +553,22 @@ test('a running query is listed by its tag and can be ended', async () => {
   assert.equal((await hanging).status, 409);
 });
 
+test('a search has a body that is checked before anything is looked for', async () => {
+  const search = (kind: string, body: object | undefined) =>
+    world.call(`/vector/db/${kind}`, {method: 'POST', ...(body && {body})});
+  const none = await search('search', undefined);
+  assert.deepEqual([none.status, none.json], [400, {error: 'Request body is required'}]);
+  const blank = await search('fulltext', {queryText: ' ', typeName: 'Doc'});
+  assert.equal(blank.status, 400);
+  assert.match(blank.text, /'queryText' must not be blank/);
+  const half = await search('hybrid', {
+    vectorIndexName: 'Doc[v]',
+    queryVector: [1],
+    fulltextQuery: 'apple',
+  });
+  assert.match(half.text, /'fulltextIndexName' and 'fulltextQuery' must be supplied together/);
+});
+
 test('every route is described in the document, and nothing else', async () => {
   const {paths} = openApiDocument('1.0');
   const described = Object.entries(paths).flatMap(([path, operations]) =>

@@ -37,6 +37,7 @@ import {clusterVerifyRoutes} from './cluster/cluster-verify.ts';
 import {snapshotArchiveRoutes} from './cluster/snapshot-archive.ts';
 import {snapshotRoutes} from './cluster/snapshots.ts';
 import {serverRoutes} from './routes/server-info.ts';
+import {searchRoutes} from './routes/searches.ts';
 import {statementRoutes} from './routes/statements.ts';
 import {transactionRoutes} from './routes/transactions.ts';
 import {userRoutes} from './routes/users.ts';
@@ -88,6 +89,7 @@ export function routeTable(batch: BatchHandler): readonly Route[] {
     ...loginRoutes,
     ...statementRoutes,
     ...transactionRoutes,
+    ...searchRoutes,
     {
       path: '/batch/{database}',
       streamsBody: true,

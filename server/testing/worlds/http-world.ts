@@ -5,6 +5,8 @@
  * meaning each (`rows 3`, `fail commit.conflict`, `write`, `hang`, `stall`), so a test says what
  * the database does and looks at what the client sees.
  */
+import {Catalog} from '#server/catalog/catalog.ts';
+import {emptyCatalogData} from '#server/catalog/definition.ts';
 import {connect} from 'node:net';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
@@ -197,6 +199,10 @@ export class WordService implements Service {
 
   async closeDatabase(who: Principal, name: string): Promise<void> {
     await this.openDatabase(who, name);
+  }
+
+  schemaOf(): Catalog {
+    return new Catalog(emptyCatalogData);
   }
 
   progress(_principal: Principal, database: string): readonly WorkProgress[] {

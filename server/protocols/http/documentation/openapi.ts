@@ -3,6 +3,7 @@
  * described, and nothing else.
  */
 import {clusterRows} from './openapi-cluster.ts';
+import {searchRows} from './openapi-searches.ts';
 
 interface Described {
   readonly summary: string;
@@ -339,6 +340,7 @@ const rows: readonly Row[] = [
     description: 'Deletes the token with the hash ?token=; what it left open ends. Root only.',
     answers: [200, 400, 401, 403, 404],
   },
+  ...searchRows,
   ...clusterRows,
   {
     at: 'get /openapi.json',

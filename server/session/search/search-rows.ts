@@ -1,0 +1,61 @@
+/** A statement of a search: its rows as JSON text. */
+import {parseRid} from '#server/model/rid.ts';
+import type {MapValue, Value} from '#server/model/value.ts';
+import type {Principal} from '#server/security/principal.ts';
+import type {Service} from '../session.ts';
+import {statementRequest} from '../statement-request.ts';
+
+/** Who searches, where, and with what arguments. */
+export interface SearchCall {
+  readonly service: Service;
+  readonly principal: Principal;
+  readonly database: string;
+  readonly given: MapValue;
+  readonly transactionId: string | undefined;
+  readonly tag: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface SearchRows {
+  /** JSON objects with commas between them. */
+  readonly rows: string;
+  readonly count: number;
+}
+
+/** A record id as statements take it. */
+export function idOf(text: string): Value {
+  return parseRid(text) ?? null;
+}
+
+/** A name as a text of SQL. */
+export function quotedName(name: string): string {
+  return `'${name.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+/** Only reads: a statement that writes is refused. */
+export async function searchRows(
+  {service, principal, database, transactionId, tag, signal}: SearchCall,
+  text: string,
+  parameters: Iterable<readonly [string, Value]>,
+): Promise<SearchRows> {
+  const cursor = await service.run(principal, {
+    ...statementRequest(database, text, new Map(parameters)),
+    readOnly: true,
+    transactionId,
+    tag,
+    signal,
+  });
+  try {
+    const pieces: Buffer[] = [];
+    if (cursor.whole !== undefined) pieces.push(Buffer.from(cursor.whole));
+    else {
+      for (let piece = await cursor.next(); piece !== undefined; piece = await cursor.next()) {
+        pieces.push(Buffer.from(piece));
+      }
+    }
+    const rows = Buffer.concat(pieces).toString('utf8');
+    return {rows, count: cursor.summary.returned};
+  } finally {
+    cursor.close();
+  }
+}

@@ -1,0 +1,107 @@
+/** Finds the indexes that a search names in the schema; refusals list what is there. */
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {IndexDefinition} from '#server/catalog/definition.ts';
+import {familyOf} from '#server/catalog/index-families.ts';
+import {sparseOptionsOf} from '#server/catalog/sparse-options.ts';
+import {textOptionsOf} from '#server/catalog/text-options.ts';
+import {refuseArgument, type TextArguments, type VectorArguments} from './search-arguments.ts';
+
+const sparseName = 'LSM_SPARSE_VECTOR';
+const denseName = 'LSM_VECTOR';
+
+/** @throws {Refusal} `argument`. */
+export function vectorIndex(
+  catalog: Catalog,
+  {indexName, queryVector, queryIndices, efSearch, sparse}: VectorArguments,
+): IndexDefinition {
+  const typeName = sparse ? sparseName : denseName;
+  const names = catalog.indexes
+    .filter(one => familyOf(one).typeName === typeName)
+    .map(({name}) => name);
+  const available = `Available ${typeName} indexes: [${names.join(', ')}]`;
+  const index = catalog.index(indexName);
+  if (index === undefined) {
+    return refuseArgument(`Vector index '${indexName}' does not exist. ${available}`);
+  }
+  if (familyOf(index).typeName !== typeName) {
+    refuseArgument(
+      `Index '${indexName}' is ${familyOf(index).typeName}, not ${typeName}. ${available}`,
+    );
+  }
+  if (sparse) {
+    if (efSearch !== undefined) refuseArgument("'efSearch' applies to dense indexes only");
+    if (queryIndices !== undefined && queryIndices.length !== queryVector.length) {
+      refuseArgument(
+        `'queryIndices' has ${queryIndices.length} entries and 'queryVector' ${queryVector.length}`,
+      );
+    }
+    return index;
+  }
+  if (queryIndices !== undefined) refuseArgument("'queryIndices' needs 'sparse' to be true");
+  const dimensions = Number(index.options?.get('dimensions') ?? 0);
+  if (queryVector.length !== dimensions) {
+    refuseArgument(
+      `'queryVector' has ${queryVector.length} dimensions, but index '${indexName}' requires ` +
+        `${dimensions}`,
+    );
+  }
+  if (queryVector.every(value => value === 0)) {
+    refuseArgument("Dense 'queryVector' must contain at least one non-zero value");
+  }
+  return index;
+}
+
+/** What the scores of a vector index mean. */
+export function scoringOf(index: IndexDefinition): string {
+  if (index.kind !== 'sparse') {
+    const similarity = index.options?.get('similarity');
+    const named = typeof similarity === 'string' ? similarity : 'COSINE';
+    return `distance_lower_is_better:${named}`;
+  }
+  return sparseOptionsOf(index).modifier === 'IDF'
+    ? 'score_higher_is_better:idf_weighted_dot_product'
+    : 'score_higher_is_better:dot_product';
+}
+
+export function similarityOf(index: IndexDefinition): 'BM25' | 'CLASSIC' {
+  return textOptionsOf(index).similarity;
+}
+
+/** By its name, or as the only one of a type (on these properties). @throws {Refusal} */
+export function textIndex(
+  catalog: Catalog,
+  {indexName, typeName, properties}: Omit<TextArguments, 'queryText' | 'limit'>,
+): IndexDefinition {
+  if (indexName !== undefined) return textIndexNamed(catalog, indexName);
+  if (typeName === undefined) return refuseArgument("give 'indexName' or 'typeName'");
+  const type = catalog.requireType(typeName);
+  const all = type.indexes.filter(({kind}) => kind === 'text');
+  const wanted = properties?.toSorted().join();
+  const fitting =
+    wanted === undefined ? all : all.filter(index => namesOf(index).toSorted().join() === wanted);
+  const [only] = fitting;
+  if (only !== undefined && fitting.length === 1) return only;
+  const names = all.map(({name}) => name).join(', ');
+  const on = properties === undefined ? '' : ` on [${properties.join(', ')}]`;
+  return refuseArgument(
+    `Type '${typeName}' has ${fitting.length === 0 ? 'no' : 'more than one'} full-text index` +
+      `${on}: give 'indexName'. Its full-text indexes: [${names}]`,
+  );
+}
+
+function namesOf({properties}: IndexDefinition): readonly string[] {
+  return properties.map(({name}) => name);
+}
+
+function textIndexNamed(catalog: Catalog, name: string): IndexDefinition {
+  const names = catalog.indexes.filter(({kind}) => kind === 'text').map(one => one.name);
+  const available = `Available FULL_TEXT indexes: [${names.join(', ')}]`;
+  const index = catalog.index(name);
+  if (index === undefined) {
+    return refuseArgument(`Full-text index '${name}' does not exist. ${available}`);
+  }
+  if (index.kind === 'text') return index;
+  return refuseArgument(
+    `Index '${name}' is ${familyOf(index).typeName}, not FULL_TEXT. ${available}`,
+  );
+}

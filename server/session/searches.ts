@@ -1,0 +1,64 @@
+/**
+ * The searches that every protocol offers alike: vectors, full text, and both fused.
+ *
+ * Arguments come as a map, by the names that all protocols use, and the answer is the text of one
+ * JSON object. What is looked for is asked by statements, so that rights, sessions, time and memory
+ * are those of any read; names and values reach them as parameters. Arguments that mean nothing are
+ * refused before a statement runs, with the same words whoever asks.
+ */
+import type {MapValue} from '#server/model/value.ts';
+import type {Principal} from '#server/security/principal.ts';
+import {searchHybrid} from './search/hybrid-search.ts';
+import {textArguments} from './search/search-arguments.ts';
+import {quotedName, type SearchCall, searchRows} from './search/search-rows.ts';
+import {similarityOf, textIndex} from './search/search-targets.ts';
+import {searchVectors} from './search/vector-search.ts';
+import type {Service} from './session.ts';
+
+export type SearchKind = 'search' | 'hybrid' | 'fulltext';
+
+export interface SearchRequest {
+  readonly kind: SearchKind;
+  readonly database: string;
+  readonly given: MapValue;
+  /** The transaction that it runs in; undefined: one of its own. */
+  readonly transactionId: string | undefined;
+  readonly tag: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** @throws {Refusal} `argument` and what statements are refused with. */
+export async function runSearch(
+  service: Service,
+  principal: Principal,
+  request: SearchRequest,
+): Promise<string> {
+  const call: SearchCall = {service, principal, ...request};
+  switch (request.kind) {
+    case 'fulltext':
+      return await searchText(call);
+    case 'search':
+      return await searchVectors(call);
+    case 'hybrid':
+      return await searchHybrid(call);
+  }
+}
+
+async function searchText(call: SearchCall): Promise<string> {
+  const asked = textArguments(call.given);
+  const catalog = call.service.schemaOf(call.principal, call.database);
+  const index = textIndex(catalog, asked);
+  const type = catalog.requireType(asked.typeName ?? catalog.typeById(index.typeId)?.name ?? '');
+  const {rows, count} = await searchRows(
+    call,
+    `SELECT @rid AS rid, $score AS score, @this AS properties FROM \`${type.name}\` ` +
+      `WHERE SEARCH_INDEX(${quotedName(index.name)}, :query) = true ` +
+      'ORDER BY $score DESC LIMIT :limit',
+    [
+      ['query', asked.queryText],
+      ['limit', asked.limit],
+    ],
+  );
+  const head = {indexName: index.name, similarity: similarityOf(index), count};
+  return `${JSON.stringify(head).slice(0, -1)},"results":[${rows}]}`;
+}
