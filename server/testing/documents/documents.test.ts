@@ -221,7 +221,7 @@ test('the routes of the manual are the routes of the server', () => {
   assert.deepEqual(documented, routes);
 });
 
-for (const path of ['docs/sql.md', 'docs/cypher.md']) {
+for (const path of ['docs/sql.md', 'docs/cypher.md', 'docs/search.md']) {
   test(`every statement of ${path} runs and answers what the page says`, async t => {
     const world = await ServiceWorld.open();
     const database = await world.database([]);

@@ -3,8 +3,9 @@
  * scores: BM25, classic similarity, the English analyzer.
  *
  * Its answers lie in testdata/lucene.txt, a line a query of the corpus that the seed makes;
- * testdata/LuceneOracle.java.txt is the program that wrote them. Where scores are equal Lucene takes
- * the document that it has first, and so do we, but which of several ties is the tenth may differ.
+ * testdata/LuceneOracle.java.txt is the program that wrote them. Where scores are equal Lucene
+ * takes the document that it has first, and so do we, but which of several ties is the tenth may
+ * differ.
  */
 import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
@@ -12,8 +13,8 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
+import {LuceneCorpus} from '#server/testing/property/lucene-corpus.ts';
 import {ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
-import {LuceneCorpus} from './lucene-corpus.ts';
 
 const world = await ServiceWorld.open();
 after(() => world.close());
@@ -33,7 +34,8 @@ for (const part of recorded.split('@ ').slice(1)) {
     const database = await world.database([
       'CREATE DOCUMENT TYPE D',
       'CREATE PROPERTY D.t STRING',
-      'CREATE INDEX ON D (t) FULL_TEXT METADATA {"positions": true, "allowLeadingWildcard": true, ' +
+      'CREATE INDEX ON D (t) FULL_TEXT METADATA ' +
+        '{"positions": true, "allowLeadingWildcard": true, ' +
         `"similarity": "${similarity}", "analyzer": "${analyzer}"}`,
     ]);
     const rows = corpus.documents.map((t, n) => new Map<string, Value>(Object.entries({t, n})));

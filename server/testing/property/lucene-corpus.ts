@@ -1,5 +1,5 @@
 /** Documents with the frequencies of natural words, and queries of all forms, from a seed. */
-import {SeededRandom} from '#server/testing/property/seeded-random.ts';
+import {SeededRandom} from './seeded-random.ts';
 
 export const documentCount = 1_500;
 const wordCount = 2_000;
