@@ -75,6 +75,10 @@ export class Cluster {
         if (present.length !== this.names.replicas || ready.length !== present.length) {
           throw new Error(`${ready.length} of ${present.length} pods are ready`);
         }
+        // Of a node that has just come back the API server says what it was told before.
+        const answers = await Promise.all(present.map(pod => this.client(pod).isReady()));
+        const silent = answers.filter(answer => !answer).length;
+        if (silent > 0) throw new Error(`${silent} ready pods do not say so themselves`);
         const leader = await this.leader();
         const {peers} = await this.client(leader).cluster();
         // One that left is listed still, until nobody has to know its address any more.
