@@ -170,15 +170,17 @@ export class BackupService {
     tell: RestoreProgress,
   ): Promise<ArchiveManifest> {
     const path = this.#backups.pathOf(database, fileName);
-    const watched = this.#options.watch(to.target, 'restore');
+    return await this.restoreFile({path, password, ...to}, tell);
+  }
+
+  /** Restores an archive that lies anywhere, as `Restores.restore` does. */
+  async restoreFile(request: RestoreRequest, tell: RestoreProgress): Promise<ArchiveManifest> {
+    const watched = this.#options.watch(request.target, 'restore');
     try {
-      const manifest = await this.#restores.restore(
-        {path, password, ...to},
-        (step, done, total) => {
-          watched.onProgress(done, total);
-          tell(step, done, total);
-        },
-      );
+      const manifest = await this.#restores.restore(request, (step, done, total) => {
+        watched.onProgress(done, total);
+        tell(step, done, total);
+      });
       this.databasesChanged();
       return manifest;
     } finally {

@@ -8,8 +8,10 @@
 import {mkdirSync, rmSync} from 'node:fs';
 import {join} from 'node:path';
 import {readBackupOptions} from '#server/backup/backup-options.ts';
+import type {ArchiveManifest} from '#server/backup/archive-manifest.ts';
 import type {BackupService} from '#server/backup/backup-service.ts';
 import {namesIn} from '#server/backup/directory.ts';
+import type {RestoreProgress, RestoreRequest} from '#server/backup/restores.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {checkDatabaseName} from '#server/engine/database-name.ts';
@@ -34,7 +36,7 @@ import {
   probe,
   type ProbeReport,
 } from './imports.ts';
-import {type ImportSource, openAddress, openSent} from './source.ts';
+import {copyAddress, type ImportSource, openAddress, openSent} from './source.ts';
 
 export interface ExchangeOptions {
   readonly rootPath: string;
@@ -161,6 +163,22 @@ export class ExchangeService implements Transfers {
     const report = await exportDatabase(sessionOf(database), {...order, overwrite}, this.#options);
     this.#options.logger.log('info', 'export.done', {database, file: fileName});
     return report;
+  }
+
+  /** Restores an archive that lies at an address or is a file of the server. @throws {Refusal} */
+  async restoreFrom(
+    address: string,
+    to: Omit<RestoreRequest, 'path'>,
+    tell: RestoreProgress,
+  ): Promise<ArchiveManifest> {
+    const {sourceReader, settings, backups} = this.#options;
+    const path = this.newPath();
+    try {
+      await copyAddress(address, new RequestSources(sourceReader, settings, true), path);
+      return await backups.restoreFile({...to, path}, tell);
+    } finally {
+      rmSync(path, {force: true});
+    }
   }
 
   /** Where a file that is sent may lie until its import. */

@@ -37,6 +37,21 @@ export async function openAddress(
   return await unpacked(address, raw, temporaryPath);
 }
 
+/**
+ * Copies a file or an address, as it is, to a path that is the caller's to remove.
+ *
+ * @throws {Refusal} `source.refused`, `source.unreadable`.
+ */
+export async function copyAddress(
+  address: string,
+  sources: RequestSources,
+  path: string,
+): Promise<void> {
+  if (/^https?:/i.test(address)) await sources.fetch(address);
+  const pieces = Readable.from(copies(sources.open(address)));
+  await pipeline(pieces, createWriteStream(path, {mode: 0o600}));
+}
+
 /** A file that was sent to the server. */
 export async function openSent(name: string, path: string): Promise<ImportSource> {
   return await unpacked(name, () => createReadStream(path), `${path}.zip`);

@@ -14,7 +14,10 @@ export const restoreCommand: Command = {
   says: 'restores a database from an archive, or checks that it could be',
   arguments: [
     {name: 'DATABASE', says: 'whose archive it is'},
-    {name: 'ARCHIVE', says: 'its file, as svc backup list names it; latest is the newest one'},
+    {
+      name: 'ARCHIVE',
+      says: 'its file, as svc backup list names it, latest, or an address or file:// of the server',
+    },
   ],
   options: {
     as: {value: 'NAME', says: 'the name of the restored database (default: the same)'},
@@ -38,6 +41,9 @@ async function restore(given: Arguments, context: RunContext, client: Client): P
   if (verify && (given.has('overwrite') || given.has('as'))) {
     throw new UsageError('--verify changes nothing: leave --as and --overwrite out');
   }
+  if (/^(https?|file):/i.test(wished) && verify) {
+    throw new UsageError('--verify is for archives that svc backup list names');
+  }
   const file = wished === 'latest' ? await latest(client, database) : wished;
   const target = given.value('as') ?? database;
   const key = keyOf(given, context);
@@ -48,8 +54,12 @@ async function restore(given: Arguments, context: RunContext, client: Client): P
   };
   const line = new StatusLine(context.stderr);
   try {
-    const command = `restore backup ${database} ${file} as ${target}`;
-    const answer = await client.longCommand(command, fields, event =>
+    const isAddress = /^(https?|file):/i.test(file);
+    const command = isAddress
+      ? `restore database ${target} ${file}`
+      : `restore backup ${database} ${file} as ${target}`;
+    const {verify: _, ...settings} = fields;
+    const answer = await client.longCommand(command, isAddress ? settings : fields, event =>
       line.show(() => `${String(event['message'])}: ${percentOf(event)}`),
     );
     line.end();

@@ -291,6 +291,18 @@ test('rows that cannot be read are left out where that is wanted', async () => {
   assert.deepEqual([answer['documents'], answer['skipped']], [2, 1]);
 });
 
+test('an archive is restored from a file of the server, and from no address inside', async () => {
+  const {backupFile} = await client.serverCommand('trigger backup csv', {encryptionKey: 'key'});
+  const command = `restore database from-file file://${String(backupFile)}`;
+  await assert.rejects(client.serverCommand(command), /encryptionKey is missing/);
+  await client.serverCommand(command, {encryptionKey: 'key'});
+  const [ada] = await rows('from-file', 'SELECT name FROM Person WHERE id = 1');
+  assert.deepEqual(ada, {name: 'Ada'});
+  assert.deepEqual(readdirSync(join(root, 'temporary')), []);
+  const inside = client.serverCommand('restore database inside http://127.0.0.1:1/a.zip');
+  await assert.rejects(inside, error => error instanceof ServerError && error.status === 403);
+});
+
 test('addresses of the machine itself are not asked', async () => {
   for (const address of ['http://127.0.0.1:1/x', 'http://2130706433/x', 'http://[::1]/x']) {
     const importing = client.serverCommand(`import database guarded ${address}`);

@@ -76,6 +76,25 @@ export async function restoreBackup(call: CommandCall): Promise<WholeAnswer | ty
   return answered;
 }
 
+/** `restore database <name> <url>`: an archive that lies at an address or is a file here. */
+export async function restoreDatabase(call: CommandCall): Promise<WholeAnswer | typeof answered> {
+  const {exchange, rest, body} = call;
+  const [target, address] = splitWord(rest);
+  if (address === '') throw invalidCommand('restore database <name> <url>');
+  const {exchanges} = exchange.context.options;
+  if (exchanges === undefined) throw new Refusal('not-available', 'this server restores nothing');
+  const overwrite = booleanField(body, 'overwrite') === true;
+  const to = {target, overwrite, password: passwordIn(body)};
+  const run = async (tell: TellProgress): Promise<Readonly<Record<string, unknown>>> => {
+    const {files, ...facts} = await exchanges.restoreFrom(address, to, stepsTo(tell));
+    const message = `database '${target}' was restored from ${address}`;
+    return {message, archive: {...facts, files: files.length}};
+  };
+  if (!wantsEvents(exchange)) return new WholeAnswer({result: 'ok', ...(await run(() => {}))});
+  await answerEvents(exchange, run);
+  return answered;
+}
+
 function restoreRequest({rest, body}: CommandCall) {
   const match = /^(\S+)\s+(\S+)(?:\s+as\s+(.+?))?(\s+overwrite)?$/i.exec(rest);
   const [, database, fileName, target, word] = match ?? [];

@@ -11,6 +11,7 @@ import {
   deleteBackup,
   listBackups,
   restoreBackup,
+  restoreDatabase,
   setBackupConfiguration,
   triggerBackup,
 } from './backup-commands.ts';
@@ -67,6 +68,7 @@ const commands: readonly ServerCommand[] = [
   root('trigger backup', triggerBackup),
   root('delete backup', deleteBackup),
   onLeader(root('restore backup', restoreBackup)),
+  onLeader(root('restore database', restoreDatabase)),
   onLeader(root('import database', importDatabase)),
   root('export database', exportDatabase),
   user('list queries', listQueries),
@@ -74,7 +76,7 @@ const commands: readonly ServerCommand[] = [
   user('terminate queries', terminateTagged),
   user('terminate query', terminateQuery),
   onLeader(user('terminate transaction', terminateTransaction)),
-  ...['connect cluster', 'disconnect cluster', 'restore database', 'profiler'].map(keywords =>
+  ...['connect cluster', 'disconnect cluster', 'profiler'].map(keywords =>
     root(keywords, () => notAvailable(keywords)),
   ),
 ];
