@@ -29,6 +29,9 @@ export interface SettingSource {
 
 type AnyValue = SettingValue<SettingKey>;
 
+/** Values that hold on one machine where nothing is given. */
+export type SettingDefaults = ReadonlyMap<SettingKey, number>;
+
 interface Resolved {
   readonly value: AnyValue;
   readonly origin: string;
@@ -55,10 +58,12 @@ export const MASK = '*****';
 /** An immutable set of values, one for every row of the table. */
 export class Settings {
   readonly #resolved: ReadonlyMap<SettingKey, Resolved>;
+  readonly #defaults: SettingDefaults;
 
-  constructor(resolved: ReadonlyMap<SettingKey, Resolved>) {
+  constructor(resolved: ReadonlyMap<SettingKey, Resolved>, defaults: SettingDefaults) {
     assert(resolved.size === settingKeys.length, 'every setting has a value');
     this.#resolved = resolved;
+    this.#defaults = defaults;
   }
 
   /** The value in force: sizes in bytes, durations in milliseconds. */
@@ -79,7 +84,7 @@ export class Settings {
   with(key: string, raw: RawSetting, origin: string): Settings {
     const known = requireSettingKey(key, origin);
     const value = parseSetting(known, raw, origin);
-    return new Settings(new Map(this.#resolved).set(known, {value, origin}));
+    return new Settings(new Map(this.#resolved).set(known, {value, origin}), this.#defaults);
   }
 
   /** Everything that may be shown about every setting, secrets masked, in the table's order. */
@@ -92,7 +97,7 @@ export class Settings {
         key,
         type: row.type,
         value: hidden ? MASK : shown(row, value),
-        default: hidden ? MASK : shown(row, row.default),
+        default: hidden ? MASK : shown(row, this.#defaults.get(key) ?? row.default),
         origin,
         scope: row.scope,
         dynamic: row.dynamic,
@@ -113,8 +118,13 @@ export class Settings {
  *
  * A refused value leaves the key to the next source, so `settings` is whole in every case; a start
  * must look at `refused` first. `${svc.key}` in strings and paths stands for another setting.
+ *
+ * @param defaults - Stand in for those of the table on this machine (memory-defaults.ts).
  */
-export function resolveSettings(sources: readonly SettingSource[]): {
+export function resolveSettings(
+  sources: readonly SettingSource[],
+  defaults: SettingDefaults = new Map(),
+): {
   readonly settings: Settings;
   readonly refused: readonly Refusal[];
 } {
@@ -135,9 +145,10 @@ export function resolveSettings(sources: readonly SettingSource[]): {
   }
   for (const key of settingKeys) {
     const row: SettingRow = settingRows[key];
-    if (!resolved.has(key)) resolved.set(key, {value: row.default, origin: DEFAULT_ORIGIN});
+    const value = defaults.get(key) ?? row.default;
+    if (!resolved.has(key)) resolved.set(key, {value, origin: DEFAULT_ORIGIN});
   }
-  return {settings: new Settings(substituted(resolved)), refused};
+  return {settings: new Settings(substituted(resolved), defaults), refused};
 }
 
 /** The environment variable of a setting: `svc.ha.enabled` is `SVC_HA_ENABLED`. */

@@ -35,6 +35,7 @@ export const alertIds = [
   'leader-missing-databases',
   'ambiguous-http-addresses',
   'connections-turned-away',
+  'servers-waiting-outside',
   'several-releases',
 ] as const;
 
@@ -77,6 +78,7 @@ export function clusterAlerts(input: AlertInput): readonly ClusterAlert[] {
     ...thinQuorum(state),
     ...ambiguousAddresses(state),
     ...turnedAway(state),
+    ...waitingOutside(state),
     ...severalReleases(state),
     ...fullDisk(state),
     ...databasesAway(input),
@@ -307,6 +309,23 @@ function turnedAway({turnedAway: rejected}: ClusterState): readonly ClusterAlert
         'If it is a server of this cluster, mend what the reason says on that server or here; ' +
         'it tries again by itself. If not, keep strangers off the Raft port.',
       details: {connections},
+    },
+  ];
+}
+
+function waitingOutside({waiting}: ClusterState): readonly ClusterAlert[] {
+  const [first] = waiting;
+  if (first === undefined) return [];
+  return [
+    {
+      id: 'servers-waiting-outside',
+      severity: 'warning',
+      title: 'A server asks to be taken in',
+      message: `${first.id} is not taken in: ${first.reason}.`,
+      recommendation:
+        'One that was removed comes back by POST /cluster/peer (svc cluster add); what else ' +
+        'stands in its way passes, or the reason says what to mend.',
+      details: {servers: waiting.map(({id, reason}) => ({id, reason}))},
     },
   ];
 }

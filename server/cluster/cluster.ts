@@ -105,6 +105,14 @@ export interface TurnedAway {
   readonly agoMs: number;
 }
 
+/** A server that asks to be taken in. */
+export interface WaitingOutside {
+  readonly id: string;
+  readonly reason: string;
+  /** Milliseconds since it asked last. */
+  readonly agoMs: number;
+}
+
 export interface ClusterState {
   readonly clusterName: string;
   readonly localPeerId: string;
@@ -113,6 +121,12 @@ export interface ClusterState {
   /** The leader has committed an entry of its own term, and applied it. */
   readonly leaderReady: boolean;
   readonly leaderId: string | undefined;
+  /** This server was a member and was removed. */
+  readonly wasRemoved: boolean;
+  /** Index of the log at which the live configuration stands; grows with every change of it. */
+  readonly configurationIndex: number;
+  /** Servers that ask this leader to be taken in, and why they are not yet. */
+  readonly waiting: readonly WaitingOutside[];
   readonly currentTerm: number;
   readonly electionCount: number;
   /** Wall clock, milliseconds; undefined: none seen. */
@@ -145,12 +159,16 @@ export interface AddedPeer {
   readonly httpPort: number | undefined;
   readonly name: string | undefined;
   readonly priority: number;
+  /** The server asks for itself, and nobody for it. */
+  readonly asksItself?: boolean;
 }
 
 export interface Cluster {
   state(): ClusterState;
   /** Leads, has applied all of before, and takes writes. Cheap: asked on every request. */
   readonly isLeader: boolean;
+  /** As in `state`, cheap: asked on every read. */
+  readonly wasRemoved: boolean;
   /**
    * Where another server takes writes; undefined while nobody leads, where it cannot be told, and
    * where this server leads itself.

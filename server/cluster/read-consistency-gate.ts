@@ -38,6 +38,14 @@ export interface ReadConsistencyGateOptions {
 const warningEveryMs = 60_000;
 const byTheSetting: ReadConsistency = {consistency: undefined, after: undefined};
 
+function removed(): Refusal {
+  return new Refusal(
+    'cluster.no-quorum',
+    'this server was removed from its cluster, and what it holds grows old: ask a member, or ' +
+      'read with X-Svc-Read-Consistency: eventual',
+  );
+}
+
 export class ReadConsistencyGate {
   readonly #options: ReadConsistencyGateOptions;
   #relayedIndex = 0;
@@ -56,7 +64,7 @@ export class ReadConsistencyGate {
   /** Whether a read must wait at all. */
   waits(requested: ReadConsistency = byTheSetting): boolean {
     const consistency = this.#consistency(requested);
-    if (consistency === 'linearizable') return true;
+    if (consistency === 'linearizable' || this.#options.cluster.wasRemoved) return true;
     return consistency !== 'eventual' && this.#after(requested) > this.#options.appliedIndex();
   }
 
@@ -66,6 +74,7 @@ export class ReadConsistencyGate {
    * @throws {Refusal} `cluster.no-quorum` for a linearizable read that cannot be one.
    */
   async reached(requested: ReadConsistency = byTheSetting): Promise<void> {
+    if (this.#options.cluster.wasRemoved && requested.consistency !== 'eventual') throw removed();
     if (!this.waits(requested)) return;
     if (this.#consistency(requested) === 'linearizable') await this.#linearizable();
     else await this.#applied(this.#after(requested));

@@ -27,7 +27,7 @@ export const faultSentences: Readonly<Record<NodeFault, string>> = {
   halted: 'Consensus has stopped on this server',
   'log-failed': 'The log of this server takes nothing more',
   'not-running': 'Consensus is not running yet',
-  'not-member': 'This server is no member of the cluster',
+  'not-member': 'This server is no member of the cluster: it was removed, or not taken in yet',
   'no-leader': 'No leader is known',
   installing: 'A snapshot is being put in place',
   'leader-not-ready': 'This server leads and is not ready yet',

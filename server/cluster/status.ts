@@ -38,6 +38,13 @@ export function clusterStatus(input: StatusInput): Json {
     leaderReady: state.leaderReady,
     leaderId: state.leaderId ?? null,
     leaderHttpAddress: leaderHttpAddress(state) ?? null,
+    configurationIndex: state.configurationIndex,
+    wasRemoved: state.wasRemoved,
+    waitingOutside: state.waiting.map(({id, reason, agoMs}) => ({
+      id,
+      reason,
+      secondsAgo: Math.round(agoMs / 1_000),
+    })),
     currentTerm: state.currentTerm,
     electionCount: state.electionCount,
     lastElectionTime: state.lastElectionTime ?? null,

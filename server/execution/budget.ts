@@ -25,8 +25,11 @@ export interface BudgetLimits {
   readonly pool?: MemoryPool | undefined;
 }
 
-/** Part of the heap beyond which nothing new is made; the rest is for what others do meanwhile. */
-const heapShareMax = 0.85;
+/**
+ * What stays free of the heap for what others do meanwhile: a part of it, and in a small heap, the
+ * nursery of which counts too, at least so many bytes, but never more than that part of it.
+ */
+const heapReserve = {share: 0.15, bytesMin: 64 << 20, shareMax: 0.35};
 const unitsPerLook = 256;
 export const sliceMs = 5;
 /** How long a slice that is used up may go on, in a run that may move. */
@@ -218,6 +221,8 @@ export interface MemoryLedger {
 }
 
 const pageBytes = 4_096;
+/** Bytes that are counted as kept between two looks at the heap. */
+const keptPerHeapLook = 1 << 20;
 
 /**
  * What the statements of one server keep in memory together.
@@ -232,6 +237,7 @@ export class MemoryPool {
   readonly #machine: Machine;
   readonly #ledger: MemoryLedger;
   #bytes = 0;
+  #bytesToHeapLook = keptPerHeapLook;
   #listener: (() => void) | undefined;
   #shortage: (() => void) | undefined;
 
@@ -258,6 +264,12 @@ export class MemoryPool {
 
   /** @throws {Refusal} `query.memory-total`; nothing is counted then. */
   keep(bytes: number): void {
+    // Figures are estimates: what is kept may take more of the heap than was counted.
+    this.#bytesToHeapLook -= bytes;
+    if (this.#bytesToHeapLook <= 0) {
+      this.#bytesToHeapLook = keptPerHeapLook;
+      this.checkHeap();
+    }
     const bytesMax = this.#bytesMax();
     if (this.bytes + bytes > bytesMax) {
       this.#shortage?.();
@@ -301,8 +313,15 @@ export class MemoryPool {
 
   /** @throws {Refusal} `query.memory-total` when the heap is nearly full. */
   checkHeap(): void {
-    const {heapBytes, heapBytesMax} = this.#machine;
-    if (heapBytes <= heapShareMax * heapBytesMax) return;
+    const {heapBytesMax} = this.#machine;
+    const {share, bytesMin, shareMax} = heapReserve;
+    const reserve = Math.max(share * heapBytesMax, Math.min(bytesMin, shareMax * heapBytesMax));
+    const mayTake = heapBytesMax - reserve;
+    if (this.#machine.heapBytes <= mayTake) return;
+    // Much of it may be garbage: V8 collects late where it thinks that there is room.
+    this.#machine.collectGarbage();
+    const {heapBytes} = this.#machine;
+    if (heapBytes <= mayTake) return;
     this.#shortage?.();
     throw new Refusal(
       'query.memory-total',

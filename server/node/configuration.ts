@@ -17,6 +17,8 @@ import {
   type SettingSource,
 } from '#server/base/setting-values.ts';
 import {contradictions} from '#server/base/setting-checks.ts';
+import {memoryDefaults, type ProcessMemory} from '#server/base/memory-defaults.ts';
+import {processMemory} from '#server/platform/real/process-memory.ts';
 import {settingKeys} from '#server/base/settings.ts';
 import {refusedSettings} from '#server/base/settings-refused.ts';
 import type {StartOptions} from '#server/commands/command.ts';
@@ -30,16 +32,22 @@ export interface Configuration {
 }
 
 /** Reads every source and resolves all settings. Does not throw for what a source says. */
-export function readConfiguration(options: StartOptions, environment: Environment): Configuration {
+export function readConfiguration(
+  options: StartOptions,
+  environment: Environment,
+  memory: ProcessMemory = processMemory(),
+): Configuration {
   const spoken: SettingSource[] = [
     {name: '--set', values: options.sets},
     {name: 'environment', values: upperCaseVariables(environment)},
     {name: 'environment', values: dottedVariables(environment)},
     {name: '-D option', values: defineOptions(environment)},
   ];
-  const early = resolveSettings(spoken).settings;
+  const defaults = memoryDefaults(memory);
+  const early = resolveSettings(spoken, defaults).settings;
   const file = readFile(options.configPath, early);
-  const resolved = resolveSettings([...spoken, ...(file.source ? [file.source] : [])]);
+  const given = [...spoken, ...(file.source ? [file.source] : [])];
+  const resolved = resolveSettings(given, defaults);
   const {settings, refused} = podSettings(resolved.settings, environment);
   return {
     settings,

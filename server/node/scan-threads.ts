@@ -6,6 +6,8 @@
  * ended because it does not notice that it should stop) meets one statement.
  */
 import {Worker} from 'node:worker_threads';
+import type {ProcessMemory} from '#server/base/memory-defaults.ts';
+import {MB} from '#server/base/setting-row.ts';
 import {assert} from '#server/base/assert.ts';
 import type {MemoryLedger} from '#server/execution/budget.ts';
 import type {Timers} from '#server/platform/clock.ts';
@@ -80,6 +82,23 @@ export class ScanThreads implements PlanThreads {
     this.#threads[word] = thread;
     return thread;
   }
+}
+
+const scanHeapMegabytesMin = 48;
+/** Part of what the process may use beside the heap of its main thread. */
+const scanHeapPart = 1 / 4;
+
+/**
+ * What the heap of each scan thread may take; undefined where V8's own limit is less. A thread that
+ * reaches it is ended, and its statement is refused; the others go on.
+ */
+export function scanHeapMegabytes(
+  {heapBytesMax, processBytesMax}: ProcessMemory,
+  threadsMax: number,
+): number | undefined {
+  const bytes = (scanHeapPart * Math.max(0, processBytesMax - heapBytesMax)) / threadsMax;
+  if (bytes >= heapBytesMax) return undefined;
+  return Math.max(scanHeapMegabytesMin, Math.floor(bytes / MB));
 }
 
 interface ScanThreadParts {

@@ -17,6 +17,7 @@ import {createMachine} from '#server/platform/real/machine.ts';
 import {hasProcessorQuota} from '#server/platform/real/processor-quota.ts';
 import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
+import {processMemory} from '#server/platform/real/process-memory.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
@@ -56,7 +57,7 @@ import {createServerBackups, type ServerBackups} from './backup/server-backups.t
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
 import {keepMemorySmall, threadBusyShare} from './runtime/heap-trimmer.ts';
-import {ScanThreads} from './scan-threads.ts';
+import {scanHeapMegabytes, ScanThreads} from './scan-threads.ts';
 import {openStartFront, type StartFront} from './start-front.ts';
 import {firstRootPassword, type PasswordPrompt} from './root-password.ts';
 import {version} from './version.ts';
@@ -317,7 +318,13 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
     copies,
     compactions: new StoreCompactions(),
     onRequest: parts.onRequest,
-    ...(threadsMax > 0 && {threads: new ScanThreads({threadsMax, timers: means.timers})}),
+    ...(threadsMax > 0 && {
+      threads: new ScanThreads({
+        threadsMax,
+        timers: means.timers,
+        heapMegabytesMax: scanHeapMegabytes(processMemory(), threadsMax),
+      }),
+    }),
   });
   administration.use(service);
   const disk = createDisk();

@@ -5,4 +5,6 @@ export interface Machine {
   readonly heapBytes: number;
   /** Bytes of heap at which the process would end. */
   readonly heapBytesMax: number;
+  /** Stops the thread for tens of milliseconds; does nothing when it did so a moment ago. */
+  collectGarbage(): void;
 }

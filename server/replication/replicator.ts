@@ -15,6 +15,7 @@ import {Fifo} from '#server/base/fifo.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Effect, RefusalReason, RoleName} from '#server/raft/effect.ts';
 import type {Input} from '#server/raft/input.ts';
+import {memberOf} from '#server/raft/membership.ts';
 import type {Checkpoint, Membership, MembershipChange} from '#server/raft/membership.ts';
 import type {
   AppendHead,
@@ -77,6 +78,8 @@ export interface ReplicatorOptions {
   readonly unreadable: (from: NodeId, reason: string) => void;
 }
 
+/** A removed member keeps its connection for so long after it was sent the word of it. */
+const letGoMs = 500;
 /** Several a heartbeat, since timers of the core end at ticks. */
 const ticksPerHeartbeat = 4;
 /** A timer may be so much early. */
@@ -88,6 +91,9 @@ export class Replicator {
   readonly #clock: ElectionClock;
   readonly #questions: ReadIndexBatcher;
   #news: ReplicatorNews | undefined;
+  /** Removed members that were not told of it yet. */
+  #leaving: readonly NodeId[] = [];
+  #letGoAt = 0;
   #role: Role;
   readonly #inputs = new Fifo<Input>();
   #isStepping = false;
@@ -174,6 +180,20 @@ export class Replicator {
   get wasMember(): boolean {
     const {memberships} = this.#raft;
     return memberships.first.length > 0 || memberships.everHeld(this.id);
+  }
+
+  /** Where the membership in force stands in the log. */
+  get membershipIndex(): LogIndex {
+    return this.#raft.memberships.since;
+  }
+
+  /** This server was a member, and the others go on without it. */
+  get wasRemoved(): boolean {
+    const {current, since} = this.#raft.memberships;
+    if (memberOf(current, this.id) !== undefined) return false;
+    // Behind a start nobody says what is committed: no leader speaks to who was removed.
+    if (this.#raft.commit < since && this.#role.leader !== undefined) return false;
+    return this.wasMember;
   }
 
   get commitIndex(): LogIndex {
@@ -453,12 +473,26 @@ export class Replicator {
   }
 
   #announceMembership(membership: Membership): void {
+    this.#connect(membership);
+    this.#news?.membershipChanged(membership);
+  }
+
+  #connect(membership: Membership): void {
     const others = new Set(membership.map(member => member.id));
-    // Who was removed is told so.
-    for (const peer of this.progress.keys()) others.add(peer);
+    // Who was removed is told so, and loses its connections when it knows (`#letGo`).
+    this.#leaving = [...this.progress.keys()].filter(peer => !others.has(peer));
+    for (const peer of this.#leaving) others.add(peer);
     others.delete(this.id);
     this.#options.transport.setPeers([...others].map(addressOfId));
-    this.#news?.membershipChanged(membership);
+  }
+
+  /** The word of its removal is on its way when the core forgets it. */
+  #letGo(): void {
+    if (this.#leaving.every(peer => this.progress.has(peer))) {
+      this.#letGoAt = this.#clock.now() + letGoMs;
+    } else if (this.#clock.now() >= this.#letGoAt) {
+      this.#connect(this.membership);
+    }
   }
 
   #endRequests(reason: string): void {
@@ -489,6 +523,7 @@ export class Replicator {
     // At a tick a peer may be let go, and is not told any more.
     this.#outgoing.tellAll();
     this.#take({kind: 'tick'});
+    this.#letGo();
   }
 
   /** Takes part no more, and lets the others know at once. */

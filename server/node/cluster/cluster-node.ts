@@ -11,7 +11,7 @@ import {type Membership, memberOf} from '#server/raft/membership.ts';
 import type {LogIndex, NodeId} from '#server/raft/message.ts';
 import type {PeerReport} from '#server/replication/formation/formation-decision.ts';
 import {formCluster} from '#server/replication/formation/forming.ts';
-import {Joining} from '#server/replication/formation/joining.ts';
+import {Joining, type WaitingServer} from '#server/replication/formation/joining.ts';
 import {PeerControlTransport} from '#server/replication/formation/peer-control-transport.ts';
 import type {Replicator, Role} from '#server/replication/replicator.ts';
 import {type DeclaredPeer, peerId} from '#server/replication/server-list.ts';
@@ -37,6 +37,7 @@ import type {
 import {beginningOf, type ClusterPlan, purgeOptions, raftOptions} from './cluster-plan.ts';
 import {MemberSnapshots, type MemberSnapshotsOptions} from './member-snapshots.ts';
 import {listeningHost, openPeerLinks} from './peer-connections.ts';
+import {decommissionedIn, removedDocument} from './removed-peers.ts';
 import {ServerDirectory} from './server-directory.ts';
 import {TracedTransport} from './traced-transport.ts';
 
@@ -114,6 +115,7 @@ export class ClusterNode implements MemberLogOpener {
     this.#talk = new PeerControlTransport(
       this.links,
       others.map(peer => ({id: peerId(peer), host: peer.host, port: peer.ports.raft})),
+      () => (this.#member?.replicator.membership.length ?? 0) > 0,
     );
   }
 
@@ -301,6 +303,8 @@ export class ClusterNode implements MemberLogOpener {
       timers,
       logger,
       asked: peer => this.#storageIds.delete(peer),
+      isDecommissioned: peer => this.decommissioned.has(peer),
+      clock: this.#options.clock,
     });
   }
 
@@ -308,6 +312,7 @@ export class ClusterNode implements MemberLogOpener {
     const standing = lastIndex === 0 ? 'formed' : 'member';
     return {
       standing: wasMember ? standing : 'new',
+      declared: this.plan.peers.map(peerId),
       data: this.#engine?.localData() ?? {databases: [], documents: 0},
       ...(wasMember && {baseline: this.#baseline(base.index)}),
     };
@@ -319,6 +324,29 @@ export class ClusterNode implements MemberLogOpener {
     if (bootstrap === undefined || baseIndex > bootstrap.index) return undefined;
     const {databases: _, ...baseline} = bootstrap;
     return baseline;
+  }
+
+  /** Who asks to be taken in, and was not yet; on the leader. */
+  get waiting(): readonly WaitingServer[] {
+    return this.#joining?.waiting ?? [];
+  }
+
+  /** Members that were removed: they stay out until they are added. */
+  get decommissioned(): ReadonlySet<NodeId> {
+    return decommissionedIn(this.#engine?.serverDocument(removedDocument)?.bytes);
+  }
+
+  /** Leader only. Notes that a peer stays out from its removal on, or may come again. */
+  async decommission(peer: NodeId, isOut: boolean): Promise<void> {
+    const engine = this.#engine;
+    if (engine === undefined) throw new Refusal('cluster.no-quorum', 'the server is starting');
+    const document = engine.serverDocument(removedDocument);
+    const ids = new Set(decommissionedIn(document?.bytes));
+    if (ids.has(peer) === isOut) return;
+    if (isOut) ids.add(peer);
+    else ids.delete(peer);
+    const bytes = Buffer.from(`${JSON.stringify({version: 1, peers: [...ids].sort()})}\n`);
+    await engine.putServerDocument(removedDocument, bytes, document?.version ?? 0);
   }
 
   /** Why there is no room for what would be written; undefined while there is some. */

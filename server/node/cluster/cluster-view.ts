@@ -28,6 +28,9 @@ export interface ClusterViewMeans {
 /** Source: reference 3.4. */
 const changeRetryMs = 90_000;
 const changePauseMs = 50;
+/** Heartbeats come ten times a second and more. */
+const underWayMs = 150;
+const answerMsMax = 3_000;
 
 export class ClusterView implements Cluster {
   readonly #node: ClusterNode;
@@ -48,11 +51,18 @@ export class ClusterView implements Cluster {
     return this.#node.member?.log.isLeading === true;
   }
 
+  get wasRemoved(): boolean {
+    return this.#node.member?.replicator.wasRemoved === true;
+  }
+
   state(): ClusterState {
     const {plan, member, electionCount, lastElectionAt, startedAt} = this.#node;
     const replicator = member?.replicator;
     const role = replicator?.role;
     const failure = member?.log.failure;
+    // Whom it last heard lead goes on without it, and tells it nothing any more.
+    const wasRemoved = replicator?.wasRemoved === true;
+    const leaderId = wasRemoved ? undefined : role?.leader;
     return {
       clusterName: plan.clusterName,
       localPeerId: plan.id,
@@ -61,14 +71,17 @@ export class ClusterView implements Cluster {
       isLeader: role?.name === 'leader',
       leaderReady:
         this.isLeader && (role?.firstIndex ?? Infinity) <= (member?.log.appliedIndex ?? 0),
-      leaderId: role?.leader,
+      leaderId,
+      wasRemoved,
+      configurationIndex: replicator?.membershipIndex ?? 0,
+      waiting: this.isLeader ? this.#node.waiting : [],
       currentTerm: role?.term ?? 0,
       electionCount,
       lastElectionTime: lastElectionAt,
       uptimeMs: this.#means.clock.monotonic() - startedAt,
       appliedIndex: member?.log.appliedIndex ?? 0,
       commitIndex: replicator?.commitIndex ?? 0,
-      leaderCommitIndex: role?.leader === undefined ? undefined : replicator?.commitIndex,
+      leaderCommitIndex: leaderId === undefined ? undefined : replicator?.commitIndex,
       peers: this.#peers(member),
       turnedAway: this.#turnedAway(),
       uncommittedBytes: replicator?.uncommittedBytes ?? 0,
@@ -81,8 +94,10 @@ export class ClusterView implements Cluster {
   }
 
   leaderHttpAddress(): HttpAddress | undefined {
-    const leader = this.#node.member?.replicator.role.leader;
+    const replicator = this.#node.member?.replicator;
+    const leader = replicator?.role.leader;
     if (leader === undefined || leader === this.#node.plan.id) return undefined;
+    if (replicator?.wasRemoved === true) return undefined;
     const server = this.#node.servers.get(leader);
     return server && httpAddressOf(server);
   }
@@ -138,6 +153,13 @@ export class ClusterView implements Cluster {
   }
 
   async addPeer(peer: AddedPeer): Promise<void> {
+    if (this.#node.decommissioned.has(peer.id)) {
+      if (peer.asksItself === true) {
+        const reason = `${peer.id} was removed, and stays out until it is added: svc cluster add`;
+        throw new Refusal('cluster.membership', reason);
+      }
+      await this.#node.decommission(peer.id, false);
+    }
     await this.#change({kind: 'add', id: peer.id, priority: peer.priority});
     const {name, host, priority, raftPort: raft, httpPort: http} = peer;
     const ports = http === undefined ? {raft} : {raft, http};
@@ -149,7 +171,51 @@ export class ClusterView implements Cluster {
     if (id === replicator.id && !force) {
       throw new Refusal('cluster.peer', `${id} leads: hand its leadership over before`);
     }
-    await this.#change({kind: 'remove', id});
+    if (!force) await this.#heardSince(id);
+    // First: a removed server asks again at once.
+    await this.#node.decommission(id, true);
+    try {
+      await this.#change({kind: 'remove', id});
+    } catch (error) {
+      const isMember = memberOf(replicator.membership, id) !== undefined;
+      if (isMember && this.isLeader) await this.#node.decommission(id, false);
+      throw error;
+    }
+  }
+
+  /**
+   * Whether those who stay can write without `leaving` is known only from what they say after the
+   * removal was asked for: one of them may have ended a moment ago.
+   *
+   * @throws {Refusal} `cluster.membership`: too few answered; nothing was changed.
+   */
+  async #heardSince(leaving: NodeId): Promise<void> {
+    const {clock, timers} = this.#means;
+    const {replicator} = this.#running();
+    const voters = replicator.membership.filter(({role}) => role === 'voter');
+    if (!voters.some(({id}) => id === leaving)) return;
+    const staying = voters.filter(({id}) => id !== leaving);
+    const needed = Math.floor(staying.length / 2) + 1;
+    // What was under way already when it was asked for may come from one that has ended since.
+    const askedAt = clock.monotonic() + underWayMs;
+    const answering = (): number =>
+      staying.filter(({id}) => {
+        if (id === replicator.id) return true;
+        const progress = replicator.progress.get(id);
+        const silence = progress && replicator.silenceOf(progress);
+        return silence !== undefined && clock.monotonic() - silence > askedAt;
+      }).length;
+    const deadline = askedAt + answerMsMax;
+    while (answering() < needed) {
+      if (clock.monotonic() >= deadline) {
+        throw new Refusal(
+          'cluster.membership',
+          `without ${leaving}, ${answering()} of ${staying.length} voters answer and ${needed} ` +
+            'are needed: bring them back first, or remove it with force=true',
+        );
+      }
+      await new Promise<void>(resolve => void timers.after(changePauseMs, resolve));
+    }
   }
 
   /** One change at a time: a leader that was just elected, or makes another, is asked again. */

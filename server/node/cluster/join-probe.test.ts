@@ -109,6 +109,7 @@ test('it finds the leader by way of a follower and is added', async context => {
         httpPort: 2482,
         name: 'db-2',
         priority: 0,
+        asksItself: true,
       },
     ],
   ]);

@@ -15,6 +15,7 @@ import type {Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {createClock, createTimers} from '#server/platform/real/clock.ts';
 import type {PeerClient, PeerQuestion} from '#server/protocols/http/relay/peer-client.ts';
+import {asksItselfParameter} from '#server/protocols/http/cluster/cluster-peers.ts';
 import {addressOfId} from '#server/replication/peer-directory.ts';
 import {ordinalOf} from '#server/replication/server-list.ts';
 import type {Cluster, ClusterState} from '#server/cluster/cluster.ts';
@@ -146,7 +147,7 @@ export class JoinProbe {
     const {status, json} = await peerClient.ask({
       peer: leader,
       method: 'POST',
-      path: '/cluster/peer',
+      path: `/cluster/peer?${asksItselfParameter}=true`,
       token: cluster.token,
       user: 'root',
       body: {peerId, ...rest},

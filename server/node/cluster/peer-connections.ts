@@ -44,6 +44,7 @@ export function openPeerLinks(settings: Settings, {own, ...parts}: PeerConnectio
           refreshMs: settings.get('svc.ha.grpcAllowlistRefreshMs'),
           graceMs: settings.get('svc.ha.peerAllowlistStartupGraceMs'),
           stickyMs: settings.get('svc.ha.peerAllowlistStickyTtlMs'),
+          alsoHosts: podNames(settings),
         }
       : undefined,
     messageBytesMax: settings.get('svc.ha.grpcMessageSizeMax'),
@@ -64,6 +65,16 @@ function socketSecurity(
   if (!settings.get('svc.ha.tls.enabled')) return plainSockets;
   const files = new PeerKeyFiles(settings, host, parts.logger);
   return new SecureSockets(files.keys, renew => files.watch(parts, renew));
+}
+
+/**
+ * The name of a headless service leads to all its pods, those beyond the list too: a pod of a
+ * larger stateful set is let in as far as the handshake, where it proves that it knows the token.
+ */
+function podNames(settings: Settings): readonly string[] {
+  const suffix = settings.get('svc.ha.k8sSuffix');
+  if (!settings.get('svc.ha.k8s') || suffix === '') return [];
+  return [suffix.replace(/^\./, '')];
 }
 
 async function lookUp(host: string): Promise<readonly string[]> {

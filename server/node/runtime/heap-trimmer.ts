@@ -22,6 +22,7 @@
 import {getHeapSpaceStatistics, setFlagsFromString} from 'node:v8';
 import {runInNewContext} from 'node:vm';
 import type {Clock, Timers} from '#server/platform/clock.ts';
+import {memoryLeft, memoryLimit} from '#server/platform/real/process-memory.ts';
 
 const lookMs = 1_000;
 const growthBytes = 48 * 1024 * 1024;
@@ -108,7 +109,7 @@ export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
   let cancel = timers.after(lookMs, look);
   function look(): void {
     const now = clock.monotonic();
-    if (process.availableMemory() < availableBytesMin) shed();
+    if (memoryLeft() < Math.min(availableBytesMin, memoryLimit() / 8)) shed();
     if (busyShare() > quietShare) quietSince = now;
     let bytes = bytesOfV8();
     if (now - quietSince >= quietMs && whole.isDue(bytes.whole, now)) {

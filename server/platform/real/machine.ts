@@ -1,9 +1,14 @@
 /** The machine and the heap of this thread (see ../machine.ts); a look costs some microseconds. */
 import {availableParallelism} from 'node:os';
-import {getHeapStatistics} from 'node:v8';
+import {getHeapStatistics, setFlagsFromString} from 'node:v8';
+import {runInNewContext} from 'node:vm';
 import type {Machine} from '../machine.ts';
 
+const betweenCollectionsMs = 1_000;
+
 export function createMachine(): Machine {
+  let collectedAt = Number.NEGATIVE_INFINITY;
+  let collect: (() => void) | undefined;
   return {
     processors: availableParallelism(),
     get heapBytes() {
@@ -11,6 +16,15 @@ export function createMachine(): Machine {
     },
     get heapBytesMax() {
       return getHeapStatistics().heap_size_limit;
+    },
+    collectGarbage() {
+      if (performance.now() - collectedAt < betweenCollectionsMs) return;
+      if (collect === undefined) {
+        setFlagsFromString('--expose-gc');
+        collect = runInNewContext('gc') as () => void;
+      }
+      collect();
+      collectedAt = performance.now();
     },
   };
 }

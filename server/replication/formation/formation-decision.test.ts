@@ -81,3 +81,30 @@ test('data that only looks like it gets a copy of the other', () => {
   const more = {...own, data: {...own.data, documentNames: ['users', 'tokens']}};
   assert.equal(decide({a: more, b: holding('x', 'member')}), 'join', 'a document of its own');
 });
+
+test('only servers with equal lists begin together, so that there is one majority', () => {
+  const list = (...declared: string[]): PeerReport => ({...none, declared});
+  const formed = (...declared: string[]): PeerReport => ({...report({}, 'formed'), declared});
+  const equal = {a: list('a', 'b', 'c'), b: list('c', 'b', 'a'), c: list('a', 'b', 'c')};
+  assert.equal(decide(equal), 'together');
+  // What another list names may be a majority that this one does not know.
+  assert.equal(decide({...equal, b: list('a', 'b')}), 'wait');
+  assert.equal(decide({...equal, b: list('a', 'b')}, true), 'together', 'two of three agree');
+  assert.equal(decide({...equal, b: list('b', 'c'), c: list('b', 'c')}, true), 'wait');
+  assert.equal(decide({...equal, b: formed('b', 'c'), c: formed('b', 'c')}), 'join');
+  // A stranger counts for nothing.
+  assert.equal(decide({a: none, b: none, x: none}, true), 'together');
+  assert.equal(decide({a: none, x: none, y: none}, true), 'wait');
+});
+
+test('a server beyond its own list never begins a cluster', () => {
+  const reports = new Map([
+    ['x', none],
+    ['a', none],
+    ['b', none],
+  ]);
+  const beyond = {self: 'x', declared: ['a', 'b'], isLate: true};
+  assert.equal(decideFormation({...beyond, reports}).kind, 'wait');
+  reports.set('a', report({}, 'formed'));
+  assert.equal(decideFormation({...beyond, reports}).kind, 'join');
+});

@@ -8,6 +8,9 @@
  * others in. Who holds exactly what it began with keeps that and goes on behind it; the others get
  * a copy. Who has something that the source has not refuses to start, since it would be lost.
  *
+ * Only servers with equal lists begin together: with two lists there would be two majorities. A
+ * server that the others' list does not name waits until they have begun, and joins them.
+ *
  * Source: specification, "Offline bootstrap"; reference 3.9.
  */
 import type {NodeId} from '#server/raft/message.ts';
@@ -22,6 +25,8 @@ export interface PeerReport {
   readonly data: LocalData;
   /** What the cluster began with, from a member whose log holds everything since. */
   readonly baseline?: Baseline | undefined;
+  /** The servers of its list, itself among them; undefined from a release that did not tell. */
+  readonly declared?: readonly NodeId[] | undefined;
 }
 
 export interface FormationView {
@@ -53,16 +58,24 @@ export function decideFormation(snapshot: FormationView): FormationDecision {
   const members = withStanding('member');
   const member = members.find(([, {baseline}]) => baseline !== undefined) ?? members[0];
   if (own !== undefined && member !== undefined) return joining(own.data, member);
-  const missing = declared.filter(id => !reports.has(id));
-  const isEnough = isLate && reports.size > declared.length / 2;
-  if (own === undefined || (missing.length > 0 && !isEnough)) return {kind: 'wait', missing};
+  const agreeing = new Map(
+    [...reports].filter(([id, report]) => declared.includes(id) && hasList(report, declared)),
+  );
   const [formed] = withStanding('formed');
+  const isListed = declared.includes(self);
+  if (own !== undefined && formed !== undefined && !(isListed && agreeing.has(formed[0]))) {
+    return joining(own.data, formed);
+  }
+  const missing = declared.filter(id => !agreeing.has(id));
+  const isEnough = isLate && agreeing.size > declared.length / 2;
+  if (!isListed) return {kind: 'wait', missing: declared};
+  if (own === undefined || (missing.length > 0 && !isEnough)) return {kind: 'wait', missing};
   // They decided that nobody has anything.
   if (formed !== undefined) {
     const found = joining(own.data, formed);
     return found.kind === 'join' ? {kind: 'together'} : found;
   }
-  const source = sourceOf(reports);
+  const source = sourceOf(agreeing);
   if (source === undefined) return {kind: 'together'};
   if (source[0] === self) return {kind: 'source'};
   const found = joining(own.data, source);
@@ -70,6 +83,11 @@ export function decideFormation(snapshot: FormationView): FormationDecision {
   const {content} = own.data;
   const isLikely = content !== undefined && content === source[1].data.content;
   return found.kind === 'join' && isLikely ? {kind: 'wait', missing: [source[0]]} : found;
+}
+
+function hasList({declared}: PeerReport, own: readonly NodeId[]): boolean {
+  if (declared === undefined) return true;
+  return declared.length === own.length && own.every(id => declared.includes(id));
 }
 
 /** Nothing that only this server has may be lost by taking another one's state. */

@@ -38,7 +38,7 @@ const reportMs = 200;
  */
 export async function formCluster(options: FormingOptions): Promise<FormationOutcome> {
   const {talk, self, declared, data, clock, timers, logger, timeoutMs} = options;
-  const own: PeerReport = {standing: 'new', data};
+  const own: PeerReport = {standing: 'new', data, declared};
   const reports = new Map<NodeId, PeerReport>([[self, own]]);
   talk.hear((from, saying) => {
     if (saying.kind === 'report') reports.set(from, saying);

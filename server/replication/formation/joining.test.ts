@@ -18,6 +18,7 @@ class Group {
   readonly #network = new MemoryNetwork(this.time);
   membership: Membership = [leader, follower].map(id => ({id, role: 'voter', priority: 0}));
   readonly changes: string[] = [];
+  readonly decommissioned = new Set<string>();
   readonly logged: string[] = [];
   /** The newcomer's log has told it. */
   wasMember = false;
@@ -36,7 +37,7 @@ class Group {
 
   #join(id: string, others: readonly string[], memory: string, adopts = false): Joining {
     const declared = others.map(other => ({id: other, host: 'h', port: 1}));
-    const talk = new PeerControlTransport(this.#network.join(id), declared);
+    const talk = new PeerControlTransport(this.#network.join(id), declared, () => false);
     talk.open();
     return new Joining({
       talk,
@@ -55,6 +56,8 @@ class Group {
         },
       },
       asked: () => {},
+      isDecommissioned: peer => this.decommissioned.has(peer),
+      clock: {monotonic: () => 0},
     });
   }
 

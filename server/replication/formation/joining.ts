@@ -13,7 +13,7 @@
  * told that it belongs to the group it gives no vote (replicator.ts).
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {Timers} from '#server/platform/clock.ts';
+import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {memberOf} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
@@ -35,15 +35,30 @@ export interface JoiningOptions {
   readonly logger: Logger;
   /** A server asked to be taken in: what is remembered of it is void. */
   readonly asked: (peer: NodeId) => void;
+  /** It was removed, and stays out until somebody adds it. */
+  readonly isDecommissioned: (peer: NodeId) => boolean;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+/** A server that asks to be taken in, and was not yet. */
+export interface WaitingServer {
+  readonly id: NodeId;
+  readonly reason: string;
+  /** Milliseconds since it asked last. */
+  readonly agoMs: number;
 }
 
 const askMs = 500;
+/** Who has not asked for so long is gone. */
+const waitingMsMax = 30_000;
 
 export class Joining {
   readonly #options: JoiningOptions;
   readonly #admitting = new Set<NodeId>();
   /** With which memory each was taken in by this leader. */
   readonly #admitted = new Map<NodeId, string | undefined>();
+  /** On the leader: why each is outside still, and when it asked last. */
+  readonly #waiting = new Map<NodeId, {readonly reason: string; readonly at: number}>();
   #isClosed = false;
   #toldReason = '';
 
@@ -55,6 +70,22 @@ export class Joining {
 
   close(): void {
     this.#isClosed = true;
+  }
+
+  /** Servers that asked this leader lately and are no members. */
+  get waiting(): readonly WaitingServer[] {
+    const {clock, replicator} = this.#options;
+    const now = clock.monotonic();
+    for (const [id, {at}] of this.#waiting) {
+      const isIn = memberOf(replicator.membership, id) !== undefined;
+      if (isIn || now - at > waitingMsMax) this.#waiting.delete(id);
+    }
+    return [...this.#waiting].map(([id, {reason, at}]) => ({id, reason, agoMs: now - at}));
+  }
+
+  /** What this server was answered last; empty where nobody answered. */
+  get obstacle(): string {
+    return this.#toldReason;
   }
 
   #heard(from: NodeId, saying: ControlMessage): void {
@@ -105,10 +136,13 @@ export class Joining {
 
   /** Removed first where it is a member with another memory. What is refused is asked again. */
   async #admit(id: NodeId, {priority, memory, adopts}: Application): Promise<void> {
-    const {talk, replicator, logger, writeDocuments} = this.#options;
+    const {replicator, logger, writeDocuments} = this.#options;
     const isMember = memberOf(replicator.membership, id) !== undefined;
     const catchesUp = isMember && memory !== undefined && this.#admitted.get(id) === memory;
     if (catchesUp || this.#admitting.has(id)) return;
+    if (!isMember && this.#options.isDecommissioned(id)) {
+      return this.#refuse(id, 'it was removed, and stays out until it is added: svc cluster add');
+    }
     this.#admitting.add(id);
     try {
       if (isMember) {
@@ -122,11 +156,20 @@ export class Joining {
       logger.log('info', 'cluster.peer-joins', {peer: id});
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      logger.log('info', 'cluster.peer-waits', {peer: id, reason: error.message});
-      talk.say(id, {kind: 'not-joined', reason: error.message});
+      this.#refuse(id, error.message);
     } finally {
       this.#admitting.delete(id);
     }
+  }
+
+  /** It asks twice a second: the log tells each reason once. */
+  #refuse(id: NodeId, reason: string): void {
+    const {talk, logger, clock} = this.#options;
+    if (this.#waiting.get(id)?.reason !== reason) {
+      logger.log('info', 'cluster.peer-waits', {peer: id, reason});
+    }
+    this.#waiting.set(id, {reason, at: clock.monotonic()});
+    talk.say(id, {kind: 'not-joined', reason});
   }
 
   /** Remembers members only: what is known of another server has no meaning. */

@@ -3,9 +3,13 @@
  * are repeated until they had their effect, so that none of them needs to arrive.
  *
  * Stands between the connections and the replicator: it keeps those to the declared peers up where
- * the replicator knows nobody yet, and passes everything else on.
+ * the replicator knows nobody yet, and passes everything else on. Once there is a membership it
+ * alone says whom to dial, so that a removed server loses its connections although the list names
+ * it. A server outside that speaks, and so has proved that it knows the token, is dialled as well:
+ * it waits for an answer.
  */
 import type {NodeId} from '#server/raft/message.ts';
+import {addressOfId} from '../peer-directory.ts';
 import type {Baseline, LocalData} from '#server/engine/engine-log.ts';
 import type {
   PeerAddress,
@@ -36,19 +40,35 @@ export interface Application {
 const tag = 0xff;
 const bytesMax = 1 << 20;
 const databasesMax = 10_000;
+const declaredMax = 1_000;
 const nameLengthMax = 300;
 const reasonLengthMax = 2_000;
+/** Servers outside that are dialled at once; the one that spoke first gives way. */
+const applicantsMax = 32;
 
 export class PeerControlTransport implements PeerTransport {
   readonly #transport: PeerTransport;
   readonly #declared: readonly PeerAddress[];
+  readonly #hasMembership: () => boolean;
+  /** Peers that the replicator wants. */
+  #peers: readonly PeerAddress[] = [];
+  /** Servers outside that spoke and wait for an answer. */
+  readonly #applicants = new Map<NodeId, PeerAddress>();
   #news: PeerTransportNews | undefined;
   #listener: (from: NodeId, saying: ControlMessage) => void = () => {};
 
-  /** `declared`: without this node. */
-  constructor(transport: PeerTransport, declared: readonly PeerAddress[]) {
+  /**
+   * @param declared - Those of the list, without this node.
+   * @param hasMembership - Whether this node knows who belongs to the group.
+   */
+  constructor(
+    transport: PeerTransport,
+    declared: readonly PeerAddress[],
+    hasMembership: () => boolean,
+  ) {
     this.#transport = transport;
     this.#declared = declared;
+    this.#hasMembership = hasMembership;
     transport.listen({
       message: (from, bytes) => this.#receive(from, bytes),
       connected: (peer, introduction) => this.#news?.connected(peer, introduction),
@@ -82,9 +102,32 @@ export class PeerControlTransport implements PeerTransport {
   }
 
   setPeers(peers: readonly PeerAddress[]): void {
+    const before = new Set(this.#peers.map(({id}) => id));
+    this.#peers = peers;
     const known = new Set(peers.map(({id}) => id));
-    const others = this.#declared.filter(({id}) => !known.has(id));
-    this.#transport.setPeers([...peers, ...others]);
+    for (const id of this.#applicants.keys()) {
+      // Who was taken in waits no more; who was removed has to ask anew.
+      if (known.has(id) || before.has(id)) this.#applicants.delete(id);
+    }
+    this.#connect();
+  }
+
+  #connect(): void {
+    const wanted = new Map(this.#peers.map(peer => [peer.id, peer]));
+    const others = this.#hasMembership() ? [] : this.#declared;
+    for (const peer of [...others, ...this.#applicants.values()]) wanted.set(peer.id, peer);
+    this.#transport.setPeers([...wanted.values()]);
+  }
+
+  #heardOutside(from: NodeId): void {
+    if (this.#applicants.has(from) || this.#peers.some(({id}) => id === from)) return;
+    if (!this.#hasMembership() && this.#declared.some(({id}) => id === from)) return;
+    const [first] = this.#applicants.keys();
+    if (first !== undefined && this.#applicants.size >= applicantsMax) {
+      this.#applicants.delete(first);
+    }
+    this.#applicants.set(from, addressOfId(from));
+    this.#connect();
   }
 
   send(to: NodeId, pieces: readonly Uint8Array[]): boolean {
@@ -109,7 +152,10 @@ export class PeerControlTransport implements PeerTransport {
       return;
     }
     const saying = parseSaying(bytes.subarray(1));
-    if (saying !== undefined) this.#listener(from, saying);
+    if (saying === undefined) return;
+    const asks = saying.kind === 'join' || (saying.kind === 'report' && saying.standing === 'new');
+    if (asks) this.#heardOutside(from);
+    this.#listener(from, saying);
   }
 }
 
@@ -123,7 +169,7 @@ function parseSaying(bytes: Buffer): ControlMessage | undefined {
     return undefined;
   }
   const fields = (value ?? {}) as Readonly<Record<string, unknown>>;
-  const {kind, standing, data, baseline, id, reason} = fields;
+  const {kind, standing, data, baseline, declared, id, reason} = fields;
   switch (kind) {
     case 'join':
     case 'join-of': {
@@ -138,7 +184,13 @@ function parseSaying(bytes: Buffer): ControlMessage | undefined {
         : undefined;
     case 'report':
       if (!isStanding(standing) || !isLocalData(data)) return undefined;
-      return {kind, standing, data, baseline: isBaseline(baseline) ? baseline : undefined};
+      return {
+        kind,
+        standing,
+        data,
+        baseline: isBaseline(baseline) ? baseline : undefined,
+        declared: isListOfNodes(declared) ? declared : undefined,
+      };
     default:
       return undefined;
   }
@@ -153,6 +205,10 @@ function parseApplication({
   const isKnown = typeof memory === 'string' && memory.length <= nameLengthMax;
   const known = isKnown ? memory : undefined;
   return {priority: Number(priority), memory: known, adopts: adopts === true};
+}
+
+function isListOfNodes(value: unknown): value is readonly NodeId[] {
+  return Array.isArray(value) && value.length <= declaredMax && value.every(isNodeId);
 }
 
 /** Accepts an address as it is dialled: `<host>_<raftPort>`. */

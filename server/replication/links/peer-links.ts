@@ -65,6 +65,8 @@ export interface AllowListOptions {
   readonly refreshMs: number;
   readonly stickyMs: number;
   readonly graceMs: number;
+  /** Names whose addresses are allowed besides those of the peers. */
+  readonly alsoHosts: readonly string[];
 }
 
 export interface PeerLinkFigures extends PeerConnection {
@@ -179,7 +181,8 @@ export class PeerLinks implements PeerTransport {
       if (!this.#peers.has(peer.id)) this.#peers.set(peer.id, this.#linked(peer));
     }
     // A name that cannot be resolved now is asked again with the next connection.
-    void this.#addresses?.setHosts(peers.map(({host}) => host));
+    const {alsoHosts = []} = this.#options.allowList ?? {};
+    void this.#addresses?.setHosts([...peers.map(({host}) => host), ...alsoHosts]);
   }
 
   send(to: NodeId, pieces: readonly Uint8Array[]): boolean {

@@ -61,6 +61,9 @@ export function leaderState(changed: Partial<ClusterState> = {}): ClusterState {
     isInstallingSnapshot: false,
     copies: {installs: 0, installed: [], isInstalling: false, byDatabase: new Map()},
     begunWith: new Map(),
+    wasRemoved: false,
+    configurationIndex: 1,
+    waiting: [],
     ...changed,
   };
 }

@@ -23,6 +23,10 @@ export class MemoryCluster implements Cluster {
     return this.current.isLeader;
   }
 
+  get wasRemoved(): boolean {
+    return this.current.wasRemoved;
+  }
+
   leaderHttpAddress(): HttpAddress | undefined {
     return undefined;
   }

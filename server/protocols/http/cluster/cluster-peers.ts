@@ -5,7 +5,7 @@
  * that counts one server twice has a majority that it does not have.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {AddedPeer, Cluster} from '#server/cluster/cluster.ts';
+import type {AddedPeer, Cluster, ClusterState} from '#server/cluster/cluster.ts';
 import {checkAddition, checkRemoval, ownAddress} from '#server/cluster/changes.ts';
 import {localPeer} from '#server/cluster/readiness.ts';
 import {isForced, requireLeader} from './cluster-call.ts';
@@ -19,12 +19,14 @@ export async function addPeer(exchange: Exchange, cluster: Cluster): Promise<voi
   const peer = await peerIn(exchange);
   const state = cluster.state();
   requireLeader(state);
+  checkConfiguration(exchange, state);
   checkAddition(state, peer);
   const self = localPeer(state);
   if (self?.raftPort === peer.raftPort && (await isSameMachine(peer.host, self.host))) {
     throw ownAddress(`${peer.host}:${peer.raftPort}`);
   }
-  await cluster.addPeer(peer);
+  const asksItself = exchange.parameter(asksItselfParameter) === 'true';
+  await cluster.addPeer({...peer, asksItself});
   exchange.answerJson(200, {result: `Peer ${peer.id} added`});
 }
 
@@ -34,9 +36,32 @@ export async function removePeer(exchange: Exchange, cluster: Cluster): Promise<
   const force = isForced(exchange);
   const state = cluster.state();
   requireLeader(state);
+  checkConfiguration(exchange, state);
   checkRemoval(state, id, force);
   await cluster.removePeer(id, force);
   exchange.answerJson(200, {result: `Peer ${id} removed`});
+}
+
+/** A server that asks for itself says so: one that was removed stays out then. */
+export const asksItselfParameter = 'asksItself';
+
+/**
+ * `?configurationIndex=` is where the configuration stood that the caller decided by.
+ *
+ * @throws {Refusal} `cluster.membership` when it has changed since.
+ */
+function checkConfiguration(exchange: Exchange, {configurationIndex}: ClusterState): void {
+  const given = exchange.parameter('configurationIndex');
+  if (given === undefined || given === '') return;
+  if (!/^\d{1,15}$/.test(given)) {
+    throw new Refusal('request.field', `'configurationIndex' must be a number, not '${given}'`);
+  }
+  if (Number(given) === configurationIndex) return;
+  throw new Refusal(
+    'cluster.membership',
+    `the members changed meanwhile: their configuration stands at ${configurationIndex}, not at ` +
+      `${given}: look at the cluster again`,
+  );
 }
 
 async function peerIn(exchange: Exchange): Promise<AddedPeer> {

@@ -41,6 +41,7 @@ const onLeader: readonly (readonly [string, Call, number, unknown])[] = [
         httpPort: 2489,
         name: 'svc_9',
         priority: 3,
+        asksItself: false,
       },
     ],
   ],

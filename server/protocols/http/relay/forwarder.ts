@@ -130,6 +130,7 @@ export class Forwarder {
     let unanswered: string | undefined;
     for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
       if (this.#cluster.isLeader) return false;
+      if (unanswered === undefined && this.#cluster.wasRemoved) throw removedFromCluster();
       const target = this.#leader.target();
       if (target !== undefined) {
         const outcome = await attempt(target);
@@ -219,6 +220,12 @@ function unknown(reason: string): Refusal {
     'commit.unknown',
     `the leader was asked and did not answer (${reason}): ` +
       'it may or may not have happened; read before writing again',
+  );
+}
+
+function removedFromCluster(): Refusal {
+  return noLeaderNow(
+    'this server was removed from its cluster: nothing was carried out, ask a member',
   );
 }
 

@@ -38,6 +38,9 @@ function obstacleTo({context}: Exchange): string | undefined {
   if (options.cluster !== undefined && !security.hasRoot) {
     return 'Server is starting: the users of its cluster are not known here yet';
   }
+  if (options.cluster?.state().wasRemoved === true) {
+    return 'This server was removed from its cluster: what it holds grows old';
+  }
   if (options.cluster === undefined || !settings.get('svc.server.readinessRequiresHA')) {
     return undefined;
   }
