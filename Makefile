@@ -23,7 +23,7 @@ export BUSY CLASS CYCLES DIR HOURS KEEP ONLY PROFILE ROUNDS RUNS SECONDS SEED SI
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: help start dev test alone check docs crash simulate mutants fuzz conformance keep bench clean resources \
+.PHONY: help start dev test alone check docs crash cuts simulate mutants fuzz conformance keep bench clean resources \
 	prepared rocksdb cluster porcupine images e2e release
 
 help: ## list the commands
@@ -55,6 +55,9 @@ docs: $(INSTALLED) ## write the pages of docs/ that are made from tables of the 
 
 resources: $(INSTALLED) ## write the Kubernetes resource definitions that are made from operator/api
 	exec $(RUN) operator/testing/write-resources.ts
+
+cuts: prepared ## cut the network of a cluster in every shape, some minutes; make test takes two of them
+	CUTS=all exec $(RUN) server/testing/run-tests.ts files server/testing/faults/one-way-cuts.slow.test.ts
 
 crash: prepared ## kill servers under load and look for lost writes: CYCLES=200 SEED=1, PROFILE=backup
 	$(call run,server/testing/crash/crash.ts)

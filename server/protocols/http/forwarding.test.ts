@@ -112,8 +112,8 @@ test('who was just elected holds what it is asked until it is ready', async () =
   cluster.isSettling = true;
   const relayed = command(two.leader, 'write', {...member('anna')});
   const own = command(two.leader, 'write');
-  const early = await Promise.race([relayed, own, new Promise(resolve => setTimeout(resolve, 50))]);
-  assert.equal(early, undefined);
+  await eventually('both are held', () => cluster.waiting === 2);
+  assert.equal(two.leader.service.writes, 0);
   cluster.isSettling = false;
   two.lead(two.leader);
   assert.equal((await relayed).status, 200);
@@ -130,12 +130,9 @@ test('a write that meets a hand-over is carried out once, whoever leads then', a
     cluster.isSettling = true;
     const write = command(two.leader, 'write');
     const relayed = command(two.replica, 'write');
-    const early = await Promise.race([
-      write,
-      relayed,
-      new Promise(resolve => setTimeout(resolve, 50)),
-    ]);
-    assert.equal(early, undefined);
+    const before = service.writes + two.replica.service.writes;
+    await eventually('both are held', () => cluster.waiting === 2);
+    assert.equal(service.writes + two.replica.service.writes, before);
     cluster.isSettling = false;
     if (stays) cluster.changed();
     else two.lead(two.replica);
@@ -189,7 +186,8 @@ test('without a leader a write waits for one, then says that nothing happened', 
   assert.equal(exceptionOf(nobody), 'ServerIsNotTheLeaderException');
   two.replica.set(leaderWait, 30_000);
   const waiting = command(two.replica, 'write');
-  setTimeout(() => two.lead(two.leader), 50);
+  await eventually('it waits', () => two.replica.cluster.waiting === 1);
+  two.lead(two.leader);
   assert.equal((await waiting).status, 200);
   assert.equal(two.leader.service.writes, 1);
 });
@@ -197,7 +195,8 @@ test('without a leader a write waits for one, then says that nothing happened', 
 test('a replica that becomes the leader carries out what it was to relay', async () => {
   two.lead(undefined);
   const waiting = command(two.replica, 'write');
-  setTimeout(() => two.lead(two.replica), 50);
+  await eventually('it waits', () => two.replica.cluster.waiting === 1);
+  two.lead(two.replica);
   assert.equal((await waiting).status, 200);
   assert.equal(two.replica.service.writes, 1);
 });
@@ -214,8 +213,10 @@ test('a request is relayed once: what was relayed already is refused', async () 
 test('a leader that leads no more is asked once, then the next one', async () => {
   // The replica still takes the old leader for one.
   two.leader.cluster.isLeader = false;
+  const {listening} = two.replica.cluster;
   const waiting = command(two.replica, 'write');
-  setTimeout(() => two.lead(two.replica), 80);
+  await eventually('it waits for the next', () => two.replica.cluster.listening > listening);
+  two.lead(two.replica);
   assert.equal((await waiting).status, 200);
   assert.equal(two.leader.service.writes, 0);
   assert.equal(two.replica.service.writes, 1);
@@ -395,6 +396,7 @@ test('with HTTPS on, the leader is asked over it, and must be whom it says', asy
     assert.equal((await command(secure.replica, 'write')).status, 200);
     assert.equal((await command(secure.replica, 'write')).status, 200);
     assert.equal(secure.leader.service.writes, 2);
+    strange.replica.set(leaderWait, 100);
     const untrusted = await command(strange.replica, 'write');
     assert.equal(exceptionOf(untrusted), 'ServerIsNotTheLeaderException');
     assert.equal(strange.leader.service.writes, 0);
@@ -445,29 +447,26 @@ test('reads wait for the bookmark, and for what went through this server', async
   const {service, cluster, logged} = two.replica;
   const read = (headers: Record<string, string>): Promise<HttpAnswer> =>
     two.replica.call('/query/db', {body: {language: 'sql', command: 'rows 1'}, headers});
-  let waiting = read({'X-Svc-Read-After': '50'});
-  setTimeout(() => {
-    service.appliedIndex = 50;
+  /** A read waits before it gets there. */
+  const applies = async (index: number): Promise<void> => {
+    await eventually('a read waits', () => cluster.waiting === 1);
+    service.appliedIndex = index;
     cluster.changed();
-  }, 50);
+  };
+  let waiting = read({'X-Svc-Read-After': '50'});
+  await applies(50);
   assert.equal((await waiting).headers.get('x-svc-commit-index'), '50');
   assert.ok(!logged.includes('read.behind'));
 
   two.leader.service.appliedIndex = 60;
   await command(two.replica, 'write');
   waiting = read({});
-  setTimeout(() => {
-    service.appliedIndex = 60;
-    cluster.changed();
-  }, 50);
+  await applies(60);
   assert.equal((await waiting).headers.get('x-svc-commit-index'), '60');
 
   await two.replica.call('/batch/db', {body: '', headers: {Accept: 'application/x-ndjson'}});
   waiting = read({});
-  setTimeout(() => {
-    service.appliedIndex = 90;
-    cluster.changed();
-  }, 50);
+  await applies(90);
   assert.equal((await waiting).headers.get('x-svc-commit-index'), '90');
 
   two.replica.set('svc.ha.quorumTimeout', 100);

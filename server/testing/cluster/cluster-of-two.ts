@@ -23,6 +23,8 @@ export class KnownCluster extends MemoryCluster {
   applied = (): number => 0;
   /** Was elected and is not ready, or hands over. */
   isSettling = false;
+  /** How many wait for a leader, for the end of a hand-over or for an entry. */
+  waiting = 0;
   #leads = false;
   readonly #listeners = new Set<() => void>();
 
@@ -76,10 +78,12 @@ export class KnownCluster extends MemoryCluster {
   }
 
   #until(holds: () => boolean, timeoutMs = 0): Promise<boolean> {
+    this.waiting += 1;
     return new Promise(resolve => {
       const end = (): void => {
         clearTimeout(timer);
         forget();
+        this.waiting -= 1;
         resolve(holds());
       };
       const timer = setTimeout(end, timeoutMs);
@@ -88,6 +92,11 @@ export class KnownCluster extends MemoryCluster {
       });
       if (holds()) end();
     });
+  }
+
+  /** How many are told of a change of the leader. */
+  get listening(): number {
+    return this.#listeners.size;
   }
 }
 

@@ -135,7 +135,7 @@ const cases: readonly Sent[] = [
   {path: '/command/db', body: sql('rows', {serializer: 'graph', profileExecution: 'plan'})},
   {path: '/command/db', body: sql('rows', {awaitResponse: false})},
   {body: sql('wide')},
-  {body: sql('rows 1300000')},
+  {body: sql('rows 200000')},
   {body: sql('write')},
   {body: sql('fail sql.syntax')},
   {body: sql('fail commit.duplicate-key')},
