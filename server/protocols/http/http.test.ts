@@ -17,6 +17,11 @@ import {routeTable} from './server.ts';
 let world: HttpWorld;
 before(async () => {
   world = await httpWorld();
+  const step = {stepName: 'V[n]', stepIndex: 0, totalSteps: 2};
+  world.service.work = [
+    {id: 1, operation: 'build index', ...step, done: 1, total: 3, startedAt: 5, elapsedMs: 7},
+    {id: 2, operation: 'check', ...step, done: 1, total: undefined, startedAt: 5, elapsedMs: 7},
+  ];
 });
 after(() => world.server.close(0));
 
@@ -116,7 +121,17 @@ const cases: readonly (readonly [string, Call, number, unknown])[] = [
   ['/exists/db', {}, 200, {result: true}],
   ['/exists/nope', {}, 200, {result: false}],
   ['/exists/', {}, 200, {result: false}],
-  ['/progress/nope', {}, 200, {result: []}],
+  [
+    '/progress/nope',
+    {},
+    404,
+    {
+      error: 'Database not found',
+      requestId: true,
+      exception: 'DatabaseNotAvailableException',
+      detail: "Database 'nope' is not available",
+    },
+  ],
   [
     '/progress/db',
     {},
@@ -237,7 +252,7 @@ const cases: readonly (readonly [string, Call, number, unknown])[] = [
       error: 'Query is not idempotent',
       requestId: true,
       exception: 'QueryNotIdempotentException',
-      detail: 'write writes',
+      detail: 'the statement changes data or cannot be proven to only read: send it to /command',
     },
   ],
   [
@@ -264,13 +279,6 @@ const cases: readonly (readonly [string, Call, number, unknown])[] = [
     {...ok, result: {vertices: [], edges: []}},
   ],
   [
-    '/query/db',
-    {body: {...statement, command: 'rows', profileExecution: 'basic'}},
-    200,
-    {...ok, explain: '+ SCAN', explainPlan: {type: 'plan'}},
-  ],
-
-  [
     '/server?mode=basic',
     {},
     200,
@@ -294,6 +302,17 @@ for (const [path, call, status, body] of cases) {
     assert.match(String(answer.headers.get('x-svc-replay-protection')), /^[0-9a-f-]{36}$/);
   });
 }
+
+test('a statement that is profiled brings its plan along', async () => {
+  const body = {...statement, command: 'rows', profileExecution: 'basic'};
+  const {explain, explainPlan, ...rest} = bodyOf(await world.call('/query/db', {body})) as {
+    readonly explain: string;
+    readonly explainPlan: Readonly<Record<string, unknown>>;
+  };
+  assert.deepEqual(rest, ok);
+  assert.match(explain, /project .* as n .*\n.*unnest/);
+  assert.equal(explainPlan['prettyPrint'], explain);
+});
 
 const commands: readonly (readonly [string, number, unknown])[] = [
   ['LIST  databases', 400, 'Server command not valid'],
@@ -400,13 +419,16 @@ test('a transaction lives by its header', async () => {
   const again = await world.call('/begin/db', {body: '', headers});
   assert.deepEqual([again.status, again.json], [409, {error: 'Transaction already started'}]);
   assert.equal(again.headers.get('svc-session-id'), id);
-  assert.deepEqual((await world.command('list transactions')).json, {
+  const listed = (await world.command('list transactions')).json;
+  const [transaction] = (listed as {readonly result: readonly {readonly idleMs: number}[]}).result;
+  assert.ok(Number(transaction?.idleMs) >= 0);
+  assert.deepEqual(listed, {
     result: [
       {
         id,
         user: 'root',
         database: 'db',
-        idleMs: 0,
+        idleMs: transaction?.idleMs,
         busy: false,
         runningQueries: [],
         server: 'svc_0',
@@ -418,7 +440,10 @@ test('a transaction lives by its header', async () => {
   assert.deepEqual([commit.status, commit.headers.get('svc-session-id')], [204, null]);
   const dead = await run('rows', {headers});
   assert.deepEqual([dead.status, dead.headers.get('svc-session-id')], [404, null]);
-  assert.equal((await world.call('/commit/db', {body: '', headers})).status, 404);
+  // Told again for whom the first answer was lost.
+  assert.equal((await world.call('/commit/db', {body: '', headers})).status, 204);
+  const strange = {'svc-session-id': 'AS-never-begun'};
+  assert.equal((await world.call('/commit/db', {body: '', headers: strange})).status, 404);
   assert.equal((await world.call('/rollback/db', {body: '', headers})).status, 204);
   assert.equal((await world.call('/commit/db', {body: ''})).status, 204);
 });

@@ -137,8 +137,8 @@ test('a heap that is too small for the load costs no acknowledged record', async
   try {
     await eventually('it writes', () => writer.acknowledged.length > 0);
     const hungry = Array.from({length: 6}, async () => {
-      const statement = 'SELECT list(r) AS all FROM (SELECT expand(range(1, 3000000)) AS r)';
-      await client.query('d', statement).catch(() => undefined);
+      const statement = 'UNWIND range(1, 3000000) AS r RETURN collect(r) AS all';
+      await client.query('d', statement, {language: 'cypher'}).catch(() => undefined);
     });
     await Promise.all(hungry);
     const {length} = writer.acknowledged;

@@ -10,6 +10,7 @@ import {
   type HttpWorld,
   httpWorld,
 } from '#server/testing/worlds/http-world.ts';
+import {root} from '#server/testing/worlds/service-world.ts';
 
 async function worldOf(
   context: TestContext,
@@ -241,8 +242,8 @@ test('a member tells another what it holds', async context => {
 
 test('a leader asks all members at once which databases they hold', async context => {
   const other = await worldOf(context, followerState({localPeerId: peerOf(1).id}));
-  other.world.service.databases.add('old');
-  other.world.service.databases.delete('db');
+  await other.world.service.createDatabase(root, 'old');
+  await other.world.service.dropDatabase(root, 'db');
   const peers = [peerOf(0), peerOf(1, {httpPort: other.world.port}), peerOf(2, {httpPort: 1})];
   const {world} = await worldOf(context, leaderState({peers}));
   const answer = await world.call('/cluster?presence=true');
