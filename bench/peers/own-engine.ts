@@ -65,6 +65,7 @@ function engineRun(
     columns: new ColumnCache(stored, memory, () => 1),
     indexes: new IndexPageCache(stored, memory, () => 1),
     lists: undefined,
+    vectors: undefined,
   };
   const preparation = new PlanPreparation(plan, createFunctionRegistry());
   const operator = preparation.prepare(plan);

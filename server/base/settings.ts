@@ -263,6 +263,17 @@ export const settingRows = {
       'Memory for decoded lists of full-text and sparse indexes, 7 bytes a posting; without it ' +
       'searches read the store.',
   },
+  'svc.vectorIndexMemoryMax': {
+    type: 'size',
+    default: 1024 * MB,
+    min: 0,
+    max: TB,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Memory for the vectors and graphs of dense vector indexes; an index that does not fit is ' +
+      'not kept, and each search measures all its entries. 0 keeps none.',
+  },
   'svc.sparseVectorScoringWindow': {
     type: 'integer',
     default: 16_384,

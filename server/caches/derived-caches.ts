@@ -6,6 +6,7 @@ import type {ColumnCache} from './column-cache.ts';
 import type {IndexPageCache} from './index-page-cache.ts';
 import type {PostingListCache} from './posting-list-cache.ts';
 import type {PackedAdjacency} from './shared-adjacency.ts';
+import type {VectorGraphs} from './vector-graphs.ts';
 
 export interface DerivedCaches {
   readonly adjacency: PackedAdjacency | undefined;
@@ -13,6 +14,8 @@ export interface DerivedCaches {
   readonly indexes: IndexPageCache | undefined;
   /** The posting lists of search indexes. */
   readonly lists: PostingListCache | undefined;
+  /** The graphs of dense vector indexes. */
+  readonly vectors: VectorGraphs | undefined;
 }
 
 export const noCaches: DerivedCaches = {
@@ -20,4 +23,5 @@ export const noCaches: DerivedCaches = {
   columns: undefined,
   indexes: undefined,
   lists: undefined,
+  vectors: undefined,
 };

@@ -42,8 +42,9 @@ const kinds: Readonly<Record<string, {readonly kind: IndexKind; readonly unique:
   NOTUNIQUE_HASH: {kind: 'hash', unique: false},
   FULL_TEXT: {kind: 'text', unique: false},
   LSM_SPARSE_VECTOR: {kind: 'sparse', unique: false},
+  LSM_VECTOR: {kind: 'dense', unique: false},
 };
-const laterKinds = ['GEOSPATIAL', 'LSM_VECTOR'];
+const laterKinds = ['GEOSPATIAL'];
 
 /** Reads the word behind CREATE INDEX ... (p): UNIQUE, NOTUNIQUE_HASH, ... */
 export function parseIndexKind(word: string): {

@@ -97,7 +97,7 @@ export interface BucketDefinition {
 }
 
 /** A family of indexes; index-families.ts says what each can. */
-export type IndexKind = 'ordered' | 'hash' | 'text' | 'sparse';
+export type IndexKind = 'ordered' | 'hash' | 'text' | 'sparse' | 'dense';
 export type NullStrategy = 'SKIP' | 'ERROR' | 'INDEX';
 
 export interface IndexProperty {

@@ -10,7 +10,13 @@ import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
 import type {CatalogType} from './catalog-type.ts';
 import type {IndexDefinition, IndexKind, IndexProperty} from './definition.ts';
-import {sparseOptionTable, sparseProperties} from './sparse-options.ts';
+import {
+  denseOptionTable,
+  denseProperties,
+  requireDenseOptions,
+  sparseOptionTable,
+  sparseProperties,
+} from './vector-options.ts';
 import {type OptionTable, readOptions} from './option-table/option-table.ts';
 import {textOptionTable, textProperties} from './text-options.ts';
 
@@ -47,6 +53,12 @@ export const indexFamilies: Readonly<Record<IndexKind, IndexFamily>> = {
     options: () => sparseOptionTable,
     checkProperties: sparseProperties,
   },
+  dense: {
+    ...ranked,
+    typeName: 'LSM_VECTOR',
+    options: () => denseOptionTable,
+    checkProperties: denseProperties,
+  },
 };
 
 export function familyOf({kind}: Pick<IndexDefinition, 'kind'>): IndexFamily {
@@ -69,5 +81,6 @@ export function indexOptions(
     throw new Refusal('argument', `Index type '${typeName}' takes no METADATA`);
   }
   const read = readOptions(typeName, options(properties), metadata ?? new Map());
+  if (kind === 'dense') requireDenseOptions(read);
   return read.size === 0 ? undefined : read;
 }

@@ -114,7 +114,11 @@ function customOf(custom: MapValue): string {
   return ` CUSTOM ${entries.join(', ')}`;
 }
 
-const indexWords = {text: 'FULL_TEXT', sparse: 'LSM_SPARSE_VECTOR'} as const;
+const indexWords = {
+  text: 'FULL_TEXT',
+  sparse: 'LSM_SPARSE_VECTOR',
+  dense: 'LSM_VECTOR',
+} as const;
 
 function createIndex(catalog: Catalog, index: IndexDefinition): string {
   const {name, typeId, properties, kind, unique, nullStrategy, options} = index;

@@ -5,12 +5,15 @@
  * record to record over the packed rows, and only what passes is copied.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
+import {denseOptionsOf} from '#server/catalog/vector-options.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {betweenRanges, EdgeCursor} from '#server/indexes/edge-cursor.ts';
 import {IndexSearch} from '#server/indexes/range.ts';
 import {
   type Effort,
+  type NearSource,
   type RankedQuery,
+  type RankedRequest,
   type ScoredRid,
   searchRanked,
 } from '#server/indexes/ranked-search.ts';
@@ -316,9 +319,22 @@ export class GraphReader implements Graph {
     const overlaid = reader.overlays(indexRange(index.id));
     const lists = this.#kept.lists;
     const kept = overlaid ? undefined : lists?.open(index.id, reader.viewIndex);
-    const accept = only === undefined ? undefined : this.#typeTest(only);
+    const graph =
+      overlaid || index.kind !== 'dense'
+        ? undefined
+        : this.#kept.vectors?.open(index.id, denseOptionsOf(index));
+    const near: NearSource['near'] = graph && ((vector, wish) => graph.near(reader, vector, wish));
     const sparseWindow = lists?.sparseWindow ?? sparseWindowUsual;
-    return searchRanked({reader, index, kept, effort, sparseWindow}, {query, k, accept});
+    const source = {reader, index, kept, effort, sparseWindow, near};
+    return searchRanked(source, {query, k, ...this.#restriction(only)});
+  }
+
+  /** To the records of a type: by their buckets alone, where no record lies in another's. */
+  #restriction(only: string | undefined): Pick<RankedRequest, 'accept' | 'buckets'> {
+    if (only === undefined) return {};
+    const accept = this.#typeTest(only);
+    if (this.typesByBucket() === undefined) return {accept};
+    return {accept, buckets: new Set(this.#catalog.requireType(only).familyBucketIds)};
   }
 
   /** Whether a record is of the type: most buckets say so, a stray record is asked itself. */

@@ -17,6 +17,7 @@ import {parseDecimal} from '#server/model/decimal.ts';
 import {jsonText} from '#server/model/json.ts';
 import {isNumberValue, numberText} from '#server/model/number.ts';
 import {ridOfText} from '#server/model/rid.ts';
+import {denseEntries} from './dense-entries.ts';
 import {sparseEntries} from './sparse-entries.ts';
 import {textEntries} from './text-entries.ts';
 import {EmbeddedValue, type MapValue, type Rid, type Value} from '#server/model/value.ts';
@@ -77,6 +78,7 @@ export function keysOfRecord(
   out = keyWriter(),
 ): readonly IndexKey[] {
   if (index.kind === 'text') return textEntries(index, rid, record, out);
+  if (index.kind === 'dense') return denseEntries(index, rid, record, out);
   if (index.kind === 'sparse') return sparseEntries(index, rid, record, out);
   const {properties} = index;
   const [first] = properties;

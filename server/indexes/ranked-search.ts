@@ -6,8 +6,10 @@
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {familyOf} from '#server/catalog/index-families.ts';
+import type {Rid} from '#server/model/value.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
 import type {ScoredRid} from './ranked/best-records.ts';
+import {searchDense, type NearSource} from './dense-search.ts';
 import {searchSparseIndex} from './sparse-index.ts';
 import {type IndexSource, searchTextIndex} from './text-index.ts';
 
@@ -21,6 +23,15 @@ export type RankedQuery =
       readonly kind: 'sparse';
       readonly dimensions: readonly number[];
       readonly weights: readonly number[];
+    }
+  | {
+      readonly kind: 'dense';
+      readonly vector: Float32Array;
+      /** Candidates that are kept; undefined: as the index says. */
+      readonly efSearch?: number | undefined;
+      /** Only of these records. */
+      readonly among?: readonly Rid[] | undefined;
+      readonly maxDistance?: number | undefined;
     };
 
 export interface RankedRequest {
@@ -29,13 +40,19 @@ export interface RankedRequest {
   readonly k: number;
   /** Others are not among the `k`. */
   readonly accept?: ((bucket: number, position: number) => boolean) | undefined;
+  /** All that `accept` takes lies in these. */
+  readonly buckets?: ReadonlySet<number> | undefined;
 }
 
+export type {NearSource} from './dense-search.ts';
 export type {ScoredRid} from './ranked/best-records.ts';
 export type {Effort} from './ranked/effort.ts';
 
 /** @throws {Refusal} for a query of another family, one that cannot be read, and the budget's. */
-export function searchRanked(source: IndexSource, request: RankedRequest): readonly ScoredRid[] {
+export function searchRanked(
+  source: IndexSource & NearSource,
+  request: RankedRequest,
+): readonly ScoredRid[] {
   requireReady(source.index);
   const {query, k, accept} = request;
   switch (query.kind) {
@@ -48,6 +65,10 @@ export function searchRanked(source: IndexSource, request: RankedRequest): reado
     case 'sparse': {
       requireFamily(source.index, 'sparse');
       return searchSparseIndex(source, {...query, k, accept});
+    }
+    case 'dense': {
+      requireFamily(source.index, 'dense');
+      return searchDense(source, {...query, k, accept, buckets: request.buckets});
     }
     default:
       return unreachable(query);
@@ -63,7 +84,7 @@ function requireReady({name, state}: IndexDefinition): void {
   );
 }
 
-function requireFamily(index: IndexDefinition, wanted: 'text' | 'sparse'): void {
+function requireFamily(index: IndexDefinition, wanted: 'text' | 'sparse' | 'dense'): void {
   if (index.kind === wanted) return;
   const {typeName} = familyOf(index);
   throw new Refusal(

@@ -5,7 +5,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {ByteWriter} from '#server/base/byte-writer.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
-import {sparseOptionsOf} from '#server/catalog/sparse-options.ts';
+import {sparseOptionsOf} from '#server/catalog/vector-options.ts';
 import {
   appendDimensionPrefix,
   appendEntryRid,

@@ -1,5 +1,5 @@
 /** Searches a sparse vector index: reads the lists of the query's dimensions and ranks. */
-import {sparseOptionsOf} from '#server/catalog/sparse-options.ts';
+import {sparseOptionsOf} from '#server/catalog/vector-options.ts';
 import {
   appendDimensionPrefix,
   listPrefix,

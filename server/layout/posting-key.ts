@@ -8,13 +8,14 @@
  * term is two bytes, 0x01 0x01 and 0x01 0x02, so that terms are in the order of their bytes.
  * Sparse: dimension (u32); the value is the weight: 4 bytes (float, little endian), or 2 bytes: a
  * whole number and the power of two that it is multiplied with, each signed.
+ * Dense: 0x01; the value is the vector as 32-bit floats, little endian.
  */
 import {assert} from '#server/base/assert.ts';
 import {ByteWriter} from '#server/base/byte-writer.ts';
 import {readUtf8} from '#server/base/utf8.ts';
 import {Rid} from '#server/model/value.ts';
 import {indexPrefixBytes} from './index-key.ts';
-import {namespace, putRid, ridBytes, uint32At} from './namespace.ts';
+import {namespace, putRid, ridAt, ridBytes, uint32At} from './namespace.ts';
 
 const termStart = indexPrefixBytes + 1;
 /** Counts the records that have a vector; no vector has it. */
@@ -162,4 +163,56 @@ export function entryKey(prefix: Uint8Array, bucket: number, position: number): 
   key.set(prefix);
   putRid(key, prefix.length, new Rid(bucket, position));
   return key;
+}
+
+const vectorTag = 0x01;
+const vectorKeyBytes = indexPrefixBytes + 1 + ridBytes;
+
+/** Appends key and value; answers where the key ends. */
+export function appendVectorEntry(
+  out: ByteWriter,
+  indexId: number,
+  rid: Rid,
+  vector: Float32Array,
+): number {
+  out.byte(namespace.indexes);
+  out.uint32BE(indexId);
+  out.byte(vectorTag);
+  appendEntryRid(out, rid);
+  const keyEnd = out.length;
+  const words = new Uint32Array(vector.buffer, vector.byteOffset, vector.length);
+  for (const word of words) out.uint32LE(word);
+  return keyEnd;
+}
+
+/** The key of a record's entry. */
+export function vectorEntryKey(indexId: number, rid: Rid): Uint8Array {
+  const out = new ByteWriter(vectorKeyBytes);
+  const keyEnd = appendVectorEntry(out, indexId, rid, new Float32Array(0));
+  return out.bytes.subarray(0, keyEnd);
+}
+
+/** The record of an entry whose key ends at `keyEnd`. */
+export function ridOfVectorEntry(bytes: Uint8Array, keyEnd: number): Rid {
+  return ridAt(bytes, keyEnd - ridBytes);
+}
+
+/** The vector of a value [start, end), into an array of its dimensions. */
+export function readVector(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  into: Float32Array,
+): Float32Array {
+  const words = new Uint32Array(into.buffer, into.byteOffset, into.length);
+  for (let at = 0; at < words.length; at++) {
+    const place = start + 4 * at;
+    if (place + 4 > end) break;
+    words[at] =
+      (bytes[place] ?? 0) |
+      ((bytes[place + 1] ?? 0) << 8) |
+      ((bytes[place + 2] ?? 0) << 16) |
+      ((bytes[place + 3] ?? 0) << 24);
+  }
+  return into;
 }

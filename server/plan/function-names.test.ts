@@ -64,10 +64,10 @@ const available: readonly (readonly [prefix: string, names: string])[] = [
   ['vector.', 'variance stdDev dimension hasNaN hasInf hasNull sparsity quantizeInt8'],
   ['vector.', 'dequantizeInt8 quantizeBinary dequantizeBinary approxDistance sparseCreate'],
   ['vector.', 'denseToSparse sparseToDense sparseDot toString'],
-  ['vector.', 'sparseNeighbors'],
+  ['vector.', 'neighbors sparseNeighbors recommend discover'],
   ['fulltext.', 'searchIndex searchFields'],
   ['', 'SEARCH_INDEX SEARCH_FIELDS'],
-  ['', 'vectorFuse vectorCosineSimilarity vectorL2Norm'],
+  ['', 'vectorFuse vectorCosineSimilarity vectorL2Norm vectorNeighbors'],
   ['.', 'asVector asSparse'],
 ];
 
@@ -82,8 +82,6 @@ const later: readonly (readonly [what: string, prefix: string, names: string])[]
   ['time series', 'ts.', 'timeBucket first last rate delta movingAvg interpolate percentile'],
   ['time series', 'ts.', 'correlate lag lead rank rowNumber'],
   ['time series', '', 'promql'],
-  ['vectors', 'vector.', 'neighbors recommend discover'],
-  ['vectors', '', 'vectorNeighbors'],
 ];
 
 test('every name of the reference is in the table, and works unless its work comes later', () => {

@@ -36,6 +36,7 @@ import {vectorEncodings} from './vectors/vector-encoding.ts';
 import {vectorMeasures} from './vectors/vector-measures.ts';
 import {vectorRanking} from './vectors/vector-ranking.ts';
 import {vectorScores} from './vectors/vector-scores.ts';
+import {vectorSearches} from './vectors/vector-searches.ts';
 import {weightedPathFunctions} from './weighted-path.ts';
 
 const plainFamilies: readonly FunctionFamily[] = [
@@ -69,6 +70,7 @@ const plainFamilies: readonly FunctionFamily[] = [
   vectorEncodings,
   vectorScores,
   vectorRanking,
+  vectorSearches,
   vectorAggregates,
 ];
 

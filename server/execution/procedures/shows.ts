@@ -29,6 +29,7 @@ const shownTypes: Readonly<Record<IndexKind, string>> = {
   hash: 'HASH',
   text: 'FULLTEXT',
   sparse: 'SPARSE_VECTOR',
+  dense: 'VECTOR',
 };
 
 function indexRows({catalog}: CallContext): readonly Readonly<Record<string, Value>>[] {

@@ -1,5 +1,4 @@
 /** CALL of a procedure: a table function of the server, its columns under their names. */
-import {Refusal} from '#server/base/errors.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import {functionSignature} from '#server/plan/function-table.ts';
 import type {PlanNode} from '#server/plan/node.ts';
@@ -9,7 +8,7 @@ import {type BindContext, type Bound, filtered, withVariables} from './bind-cont
 import {bindCondition, bindExpression} from './bind-expression.ts';
 import type {Column} from './bind-projection.ts';
 import {kindOf, requireKind} from './kind.ts';
-import {laterProcedures, type Procedure} from './procedures.ts';
+import type {Procedure} from './procedures.ts';
 
 /** @param isLone - Whether the call is the whole query: then its columns are the answer. */
 export function bindCall(
@@ -47,13 +46,6 @@ export function bindCall(
 function requireProcedure(context: BindContext, {procedure}: CallClause): Procedure {
   const found = context.procedures.get(procedure.text.toLowerCase());
   if (found !== undefined) return found;
-  const later = laterProcedures.get(procedure.text.toLowerCase());
-  if (later !== undefined) {
-    throw new Refusal('not-available', `${procedure.text} (${later}) is not available yet`, {
-      place: context.place(procedure.at),
-      detail: {name: procedure.text},
-    });
-  }
   const near = nearestName(procedure.text.toLowerCase(), context.procedures.keys());
   const hint = near === undefined ? '' : `; did you mean ${near}?`;
   const what = `there is no procedure '${procedure.text}'${hint}`;

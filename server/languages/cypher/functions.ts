@@ -21,8 +21,6 @@ export interface CypherFunction {
   readonly words?: readonly string[];
 }
 
-const any: readonly Kind[] = ['any'];
-
 function scalar(
   name: string,
   [min, max]: readonly [number, number],
@@ -200,7 +198,7 @@ export function cypherFunction(name: string): CypherFunction | undefined {
   // Of the shared families only vectors have names without a dot.
   if (!name.includes('.') && !signature.name.startsWith('vector.')) return undefined;
   const {argsMin: min, argsMax: max = 255} = signature;
-  return scalar(signature.name, [min, max], 'any', [any]);
+  return scalar(signature.name, [min, max]);
 }
 
 /** For suggestions. */

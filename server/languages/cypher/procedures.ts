@@ -44,6 +44,11 @@ const own: readonly Procedure[] = [
   procedure('db.labels', '', 'label'),
   procedure('db.relationshipTypes', '', 'relationshipType'),
   procedure('db.propertyKeys', '', 'propertyKey'),
+  procedure(
+    'db.index.vector.queryNodes',
+    'indexName:string numberOfNearestNeighbours:integer query:any',
+    'node score',
+  ),
   procedure('db.schema', '', 'name type properties'),
   procedure('db.schema.visualization', '', 'name type properties'),
   procedure('meta.graph', '', 'nodes relationships'),
@@ -90,13 +95,15 @@ const own: readonly Procedure[] = [
   ),
 ];
 
-/** Documented procedures of models that are not there yet. */
-export const laterProcedures: ReadonlyMap<string, string> = new Map([
-  ['db.index.vector.querynodes', 'vectors'],
-  ['vector.neighbors', 'vectors'],
-]);
+/** Called as the function of that name, which answers one list instead. */
+const neighborNodes = procedure(
+  'vector.neighborNodes',
+  'indexName:string vectorOrKey:any numberOfNeighbours:integer options:any?',
+  'node distance',
+);
 
 /** The server's own procedures and `more`. */
 export function proceduresWith(more: readonly Procedure[]): Procedures {
-  return new Map([...own, ...more].map(one => [one.name.toLowerCase(), one]));
+  const named = [...own, neighborNodes, ...more].map(one => [one.name.toLowerCase(), one] as const);
+  return new Map([...named, ['vector.neighbors', neighborNodes]]);
 }

@@ -22,7 +22,6 @@ const spatialAliases: Readonly<Record<string, readonly string[]>> = {
 const series =
   'timeBucket first last rate delta movingAvg interpolate percentile correlate lag lead rank ' +
   'rowNumber';
-const vectors = 'neighbors recommend discover';
 
 export const laterFunctions: readonly FunctionSignature[] = [
   ...fullText.split(' ').map(name => later(name, 'full-text search')),
@@ -30,11 +29,6 @@ export const laterFunctions: readonly FunctionSignature[] = [
   ...shapes.split(' ').map(name => later(name, 'geospatial data')),
   ...series.split(' ').map(name => later(`ts.${name}`, 'time series')),
   later('promql', 'time series'),
-  ...vectors
-    .split(' ')
-    .map(name =>
-      later(`vector.${name}`, 'vectors', [`vector${name.charAt(0).toUpperCase()}${name.slice(1)}`]),
-    ),
 ];
 
 function later(name: string, what: string, aliases?: readonly string[]): FunctionSignature {

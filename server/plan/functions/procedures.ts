@@ -23,6 +23,16 @@ export const procedureFunctions: readonly FunctionSignature[] = [
       deterministic: false,
     },
   ),
+  tableRow(
+    'db.index.vector.queryNodes(index, count, vector)',
+    'The nearest nodes of a dense vector index, with scores of 0 to 1.',
+    graph,
+  ),
+  tableRow(
+    'vector.neighborNodes(index, vectorOrKey, count, options?)',
+    'As the function vector.neighbors, a node and its distance in each row.',
+    graph,
+  ),
   tableRow('db.schema()', 'Labels and types of relationships with their properties.', view),
   tableRow('db.schema.visualization()', 'As db.schema.', view),
   tableRow('meta.graph()', 'The schema as nodes and relationships, with counts.', view),

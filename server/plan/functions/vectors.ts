@@ -2,12 +2,12 @@
  * Signatures of `vector.*`: functions of dense and sparse vectors, of scores, and of ranked rows.
  *
  * Each has its name in camel case as an alias: `vectorAdd` is `vector.add`. Vectors are lists of
- * numbers and count as 32-bit floats. Searches of an index stand in later.ts until the
- * index is there.
+ * numbers and count as 32-bit floats. The search of a sparse index stands in search.ts.
  */
 import type {FunctionSignature} from '../functions.ts';
 import {aggregateRow, handled, scalarRow, type SignatureOptions} from '../signature.ts';
 
+const searching: SignatureOptions = {nulls: 'handled', needs: 'graph', cost: 200_000};
 const ranked: SignatureOptions = {nulls: 'handled', needs: 'graph', cost: 20_000};
 
 const dense: readonly FunctionSignature[] = [
@@ -249,7 +249,32 @@ const rankings: readonly FunctionSignature[] = [
   ),
 ];
 
+const searches: readonly FunctionSignature[] = [
+  scalarRow(
+    'vector.neighbors(index, vectorOrKey, count, options?)',
+    'The nearest rows: {efSearch, filter, groupBy, groupSize, maxDistance} or an efSearch.',
+    ["vector.neighbors('Note[place]', [1, 0.25], 1).text", '["Verse and prose"]'],
+    searching,
+  ),
+  scalarRow(
+    'vector.recommend(index, positives, negatives, count, options?)',
+    'Rows near to the mean of good examples and away from bad ones.',
+    [
+      "vector.recommend('Note[place]', (SELECT FROM Note WHERE text LIKE 'V%'), [], 1).text",
+      '["Numbers in verse"]',
+    ],
+    searching,
+  ),
+  scalarRow(
+    'vector.discover(index, pairs, count, options?)',
+    'Rows nearer to the first than to the second of each pair: {efSearch, overfetch 5}.',
+    ["vector.discover('Note[place]', [['#1:0', '#1:1']], 1)", '[]'],
+    searching,
+  ),
+];
+
 export const vectorFunctions: readonly FunctionSignature[] = [
+  ...searches,
   ...dense,
   ...encodings,
   ...scores,

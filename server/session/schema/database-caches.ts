@@ -7,6 +7,7 @@ import {ColumnCache} from '#server/caches/column-cache.ts';
 import {IndexPageCache} from '#server/caches/index-page-cache.ts';
 import {PostingListCache} from '#server/caches/posting-list-cache.ts';
 import type {DerivedCaches} from '#server/caches/derived-caches.ts';
+import {VectorGraphs} from '#server/caches/vector-graphs.ts';
 import {CacheMemory} from '#server/caches/cache-memory.ts';
 
 /** Memory that the caches of all databases of a server may use together. */
@@ -15,6 +16,8 @@ export class ServerCacheMemory {
   readonly columns: CacheMemory;
   /** Decoded lists of search indexes. */
   readonly lists: CacheMemory;
+  /** Graphs of dense vector indexes. */
+  readonly vectors: CacheMemory;
   readonly sparseWindow: () => number;
   readonly columnRecordsMin: () => number;
 
@@ -22,6 +25,7 @@ export class ServerCacheMemory {
     this.edges = new CacheMemory(() => settings().get('svc.graphViewMemoryMax'));
     this.columns = new CacheMemory(() => settings().get('svc.columnViewMemoryMax'));
     this.lists = new CacheMemory(() => settings().get('svc.searchMemoryMax'));
+    this.vectors = new CacheMemory(() => settings().get('svc.vectorIndexMemoryMax'));
     this.sparseWindow = () => settings().get('svc.sparseVectorScoringWindow');
     this.columnRecordsMin = () => settings().get('svc.columnViewRecordsMin');
   }
@@ -31,6 +35,7 @@ export class ServerCacheMemory {
     this.edges.dropAll();
     this.columns.dropAll();
     this.lists.dropAll();
+    this.vectors.dropAll();
   }
 }
 
@@ -39,6 +44,7 @@ export class DatabaseCaches implements DerivedCaches {
   readonly columns: ColumnCache;
   readonly indexes: IndexPageCache;
   readonly lists: PostingListCache;
+  readonly vectors: VectorGraphs;
 
   constructor(
     database: Database,
@@ -48,6 +54,13 @@ export class DatabaseCaches implements DerivedCaches {
     this.adjacency = new AdjacencyCache({database, clock, timers, memory: memory.edges});
     this.columns = new ColumnCache(database, memory.columns, memory.columnRecordsMin);
     this.lists = new PostingListCache(database, memory.lists, memory.sparseWindow);
+    this.vectors = new VectorGraphs({
+      database,
+      clock,
+      timers,
+      memory: memory.vectors,
+      files: undefined,
+    });
     this.indexes = new IndexPageCache(database, memory.columns, memory.columnRecordsMin);
   }
 
@@ -56,5 +69,6 @@ export class DatabaseCaches implements DerivedCaches {
     this.columns.close();
     this.indexes.close();
     this.lists.close();
+    this.vectors.close();
   }
 }

@@ -175,8 +175,11 @@ export const peopleOfExamples: readonly string[] = [
   'CREATE PROPERTY Note.weights LIST',
   'CREATE INDEX ON Note (text) FULL_TEXT',
   'CREATE INDEX ON Note (topics, weights) LSM_SPARSE_VECTOR',
-  "INSERT INTO Note SET text = 'Verse and prose', topics = [1, 5], weights = [2, 1]",
-  "INSERT INTO Note SET text = 'Numbers in verse', topics = [5], weights = [3]",
+  'CREATE PROPERTY Note.place ARRAY_OF_FLOATS',
+  'CREATE INDEX ON Note (place) LSM_VECTOR METADATA {"dimensions": 2}',
+  "INSERT INTO Note SET text = 'Verse and prose', topics = [1, 5], weights = [2, 1], " +
+    'place = [1, 0]',
+  "INSERT INTO Note SET text = 'Numbers in verse', topics = [5], weights = [3], place = [0.5, 1]",
   ...[
     ['Ada', 'Bob', 'since = 2001, w = 3'],
     ['Bob', 'Cy', 'since = 2010, w = 4'],

@@ -81,8 +81,11 @@ export class Groups {
   readonly #property: string | undefined;
   readonly #size: number;
   readonly #counts = new Map<string | number, number>();
+  readonly #groupsMax: number;
 
-  constructor(options: Options) {
+  /** @param groupsMax - Records of more groups are left out. */
+  constructor(options: Options, groupsMax = Infinity) {
+    this.#groupsMax = groupsMax;
     this.#property = options.text('groupBy');
     this.#size = options.whole('groupSize', 1, 1);
   }
@@ -90,6 +93,12 @@ export class Groups {
   /** Whether records of a group are left out at all. */
   get limited(): boolean {
     return this.#property !== undefined;
+  }
+
+  /** Whether nothing more is admitted. */
+  get isFull(): boolean {
+    if (this.#counts.size < this.#groupsMax) return false;
+    return [...this.#counts.values()].every(count => count >= this.#size);
   }
 
   /** Asked best first, once a record. */
@@ -102,6 +111,7 @@ export class Groups {
     }
     const key = groupKey(value);
     const count = this.#counts.get(key) ?? 0;
+    if (count === 0 && this.#counts.size === this.#groupsMax) return false;
     this.#counts.set(key, count + 1);
     return count < this.#size;
   }

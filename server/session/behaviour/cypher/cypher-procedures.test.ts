@@ -184,7 +184,7 @@ const refusals: readonly (readonly [text: string, message: RegExp])[] = [
   ],
   ["CALL path.expandConfig('x', {})", /a node is needed here/],
   ["CALL merge.node(['P'])", /takes 2 to 4 arguments, not 1/],
-  ["CALL vector.neighbors('i', 1, 2)", /not available yet/],
+  ["CALL vector.neighbors('i', [1], 2)", /Index with name 'i' was not found/],
   ['CALL path.expnd()', /did you mean path\.expand\?/],
 ];
 

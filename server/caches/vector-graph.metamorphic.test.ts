@@ -1,0 +1,194 @@
+/**
+ * A kept graph and the entries give the same answers: random histories of vectors with commits in
+ * flight, old snapshots, transactions with own writes, emptied ranges, drops of the graph and
+ * restarts from its file in between. The collections are so small that every node is compared.
+ * Holds invariant W5.
+ */
+import assert from 'node:assert/strict';
+import {after, test} from 'node:test';
+import {ByteWriter} from '#server/base/byte-writer.ts';
+import {searchDense} from '#server/indexes/dense-search.ts';
+import type {DenseOptions} from '#server/indexes/dense-vectors.ts';
+import {unbounded} from '#server/indexes/ranked/effort.ts';
+import {randomNumbers} from '#server/indexes/vector/testing-vectors.ts';
+import {indexRange} from '#server/layout/index-key.ts';
+import {appendVectorEntry, vectorEntryKey} from '#server/layout/posting-key.ts';
+import {Rid, type Value} from '#server/model/value.ts';
+import {createClock, createTimers} from '#server/platform/real/clock.ts';
+import {type RecordDatabase, RecordWorld} from '#server/testing/worlds/record-world.ts';
+import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import type {ReadSession} from '#server/transactions/transaction.ts';
+import {CacheMemory} from './cache-memory.ts';
+import type {GraphFiles} from './vector-graph.ts';
+import {VectorGraphs} from './vector-graphs.ts';
+
+const seeds = [1, 2, 3, 5, 8, 13];
+const steps = 150;
+const indexId = 77;
+const options: DenseOptions = {
+  dimensions: 5,
+  similarity: 'EUCLIDEAN',
+  quantization: 'NONE',
+  maxConnections: 8,
+  beamWidth: 20,
+  neighborOverflowFactor: 1.2,
+  alphaDiversityRelaxation: 1.2,
+  addHierarchy: true,
+};
+
+const world = await RecordWorld.open({reportsLate: true});
+after(() => world.close());
+
+class History {
+  readonly #database: RecordDatabase;
+  readonly #random: ReturnType<typeof randomNumbers>;
+  readonly #memory = new CacheMemory(() => 64 << 20);
+  readonly #files = new Map<number, Uint8Array>();
+  readonly #inFlight: Promise<unknown>[] = [];
+  readonly #old: ReadSession[] = [];
+  #graphs: VectorGraphs;
+  /** Searches that the graph answered. */
+  kept = 0;
+
+  constructor(database: RecordDatabase, seed: number) {
+    this.#database = database;
+    this.#random = randomNumbers(seed);
+    this.#graphs = this.#open();
+  }
+
+  async run(): Promise<void> {
+    for (let step = 0; step < steps; step++) await this.#step();
+    await Promise.all(this.#inFlight);
+    await this.#graphs.settled();
+    await this.#compare(this.#database.database.read());
+    for (const session of this.#old) session.close();
+    this.#graphs.close();
+  }
+
+  async #step(): Promise<void> {
+    const what = this.#roll(22);
+    if (what < 9) this.#write();
+    else if (what < 11) await Promise.all(this.#inFlight.splice(0));
+    else if (what === 11) this.#memory.dropAll();
+    else if (what === 12) this.#reopen();
+    else if (what === 13) this.#old.push(this.#database.database.read());
+    else if (what === 14) await this.#graphs.settled();
+    else if (what === 15 && this.#roll(4) === 0) this.#empty();
+    else if (what === 16) await this.#compareOwn();
+    else await this.#compare(this.#pick() ?? this.#database.database.read());
+  }
+
+  #roll(count: number): number {
+    return Math.floor(this.#random.share() * count);
+  }
+
+  #open(): VectorGraphs {
+    const files: GraphFiles = {
+      read: id => this.#files.get(id),
+      write: (id, bytes) => void this.#files.set(id, bytes),
+      remove: id => void this.#files.delete(id),
+    };
+    return new VectorGraphs({
+      database: this.#database.database,
+      clock: createClock(),
+      timers: createTimers(),
+      memory: this.#memory,
+      files,
+    });
+  }
+
+  #reopen(): void {
+    this.#graphs.close();
+    this.#graphs = this.#open();
+  }
+
+  #vector(): Float32Array {
+    // Of equal distances the graph may know others: no two are equal.
+    return Float32Array.from({length: options.dimensions}, this.#random.gauss);
+  }
+
+  #change(transaction: Transaction): void {
+    for (let count = 1 + this.#roll(8); count > 0; count--) {
+      const rid = new Rid(1 + this.#roll(2), this.#roll(60));
+      if (this.#roll(3) === 0) {
+        transaction.delete(vectorEntryKey(indexId, rid));
+        continue;
+      }
+      const out = new ByteWriter(Buffer.alloc(64));
+      const keyEnd = appendVectorEntry(out, indexId, rid, this.#vector());
+      transaction.put(out.bytes.subarray(0, keyEnd), out.bytes.subarray(keyEnd, out.length));
+    }
+  }
+
+  /** Writes some vectors and does not wait for them. */
+  #write(): void {
+    const {transaction} = this.#database.begin();
+    this.#change(transaction);
+    this.#inFlight.push(transaction.commit());
+  }
+
+  #empty(): void {
+    const {transaction} = this.#database.begin();
+    const {start, end} = indexRange(indexId);
+    transaction.deleteRange(start, end);
+    this.#inFlight.push(transaction.commit());
+  }
+
+  #pick(): ReadSession | undefined {
+    return this.#roll(2) === 0 ? this.#old[this.#roll(this.#old.length)] : undefined;
+  }
+
+  async #compare(reader: ReadSession): Promise<void> {
+    if (this.#roll(3) === 0) await this.#graphs.settled();
+    const isOwn = !this.#old.includes(reader);
+    try {
+      const graph = this.#graphs.open(indexId, options);
+      this.#searchBoth(reader, (vector, wish) => {
+        const near = graph?.near(reader, vector, wish);
+        if (near !== undefined) this.kept++;
+        return near;
+      });
+    } finally {
+      if (isOwn) reader.close();
+    }
+  }
+
+  /** Own writes: the entries are read, as the reader shows them. */
+  async #compareOwn(): Promise<void> {
+    const {transaction} = this.#database.begin();
+    this.#change(transaction);
+    assert.ok(transaction.overlays(indexRange(indexId)));
+    this.#searchBoth(transaction, undefined);
+    transaction.rollback();
+    await Promise.resolve();
+  }
+
+  #searchBoth(
+    reader: ReadSession | Transaction,
+    near: Parameters<typeof searchDense>[0]['near'],
+  ): void {
+    const index = {
+      id: indexId,
+      name: 'x',
+      options: new Map<string, Value>([
+        ['dimensions', options.dimensions],
+        ['similarity', options.similarity],
+      ]),
+    };
+    const source = {reader, index, effort: unbounded};
+    const k = 1 + this.#roll(10);
+    const buckets = this.#roll(3) === 0 ? new Set([2]) : undefined;
+    const rids = Array.from({length: 70}, (_, at) => new Rid(1 + (at % 2), at));
+    const among = this.#roll(3) === 0 ? rids : undefined;
+    const request = {vector: this.#vector(), k, buckets, among};
+    assert.deepEqual(searchDense({...source, near}, request), searchDense(source, request));
+  }
+}
+
+for (const seed of seeds) {
+  test(`a kept graph answers as the entries do, seed ${seed}`, async () => {
+    const history = new History(await world.database([]), seed);
+    await history.run();
+    assert.ok(history.kept > 5, `${history.kept} searches were answered from the graph`);
+  });
+}

@@ -1,0 +1,148 @@
+/**
+ * Options of the indexes of vectors, dense and sparse. Source: reference, section 3.7.
+ *
+ * Sparse weights are kept as they are unless `weightQuantization` says INT8: the recorded
+ * exchanges, made with the defaults, show scores that are exact. Options of a dense index's rebuild
+ * and of its caches have one value here: the graph is kept up to date with every commit, so that
+ * there is no rebuild to be put off. A hierarchy is the default, since clusters that are added one
+ * after the other are not found without it.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {MapValue} from '#server/model/value.ts';
+import {conflictRefusal} from './change.ts';
+import type {CatalogType} from './catalog-type.ts';
+import type {IndexDefinition, IndexProperty} from './definition.ts';
+import type {OptionRule, OptionTable} from './option-table/option-table.ts';
+
+export const sparseOptionTable: OptionTable = new Map([
+  ['dimensions', {kind: 'whole', default: 0, min: 0, max: 0xffff_ffff}],
+  ['modifier', {kind: 'word', default: 'NONE', words: ['NONE', 'IDF']}],
+  ['weightQuantization', {kind: 'word', default: 'NONE', words: ['NONE', 'INT8']}],
+]);
+
+export interface SparseOptions {
+  /** Dimensions are less; 0: any. */
+  readonly dimensionCount: number;
+  readonly modifier: 'NONE' | 'IDF';
+  readonly isQuantized: boolean;
+}
+
+export function sparseOptionsOf({options}: IndexDefinition): SparseOptions {
+  return {
+    dimensionCount: (options?.get('dimensions') as number | undefined) ?? 0,
+    modifier: options?.get('modifier') === 'IDF' ? 'IDF' : 'NONE',
+    isQuantized: options?.get('weightQuantization') === 'INT8',
+  };
+}
+
+const listTypes: ReadonlySet<string> = new Set([
+  'LIST',
+  'ARRAY_OF_SHORTS',
+  'ARRAY_OF_INTEGERS',
+  'ARRAY_OF_LONGS',
+  'ARRAY_OF_FLOATS',
+  'ARRAY_OF_DOUBLES',
+]);
+
+/** The dimensions, then their weights. */
+export function sparseProperties(type: CatalogType, properties: readonly IndexProperty[]): void {
+  const isPair =
+    properties.length === 2 &&
+    properties.every(({name, by, ignoreCase}) => {
+      const property = type.properties.get(name);
+      const isList = property !== undefined && listTypes.has(property.type);
+      return isList && by === undefined && !ignoreCase;
+    });
+  if (isPair) return;
+  throw conflictRefusal(
+    'an LSM_SPARSE_VECTOR index is on two properties: the dimensions (a list or array of whole ' +
+      'numbers) and their weights (a list or array of numbers)',
+  );
+}
+
+const similarities = ['COSINE', 'DOT_PRODUCT', 'EUCLIDEAN'] as const;
+const quantizations = ['NONE', 'INT8', 'BINARY', 'PRODUCT'] as const;
+
+/** Only its default: the machinery that it tunes in the reference is not needed here. */
+const unused: OptionRule = {kind: 'whole', default: -1, min: -1, max: -1};
+
+export const dimensionsMax = 65_536;
+
+export const denseOptionTable: OptionTable = new Map<string, OptionRule>([
+  ['dimensions', {kind: 'whole', default: 0, min: 1, max: dimensionsMax}],
+  ['similarity', {kind: 'word', default: 'COSINE', words: similarities}],
+  ['quantization', {kind: 'word', default: 'NONE', words: quantizations}],
+  ['encoding', {kind: 'word', default: 'FLOAT32', words: ['FLOAT32']}],
+  ['maxConnections', {kind: 'whole', default: 32, min: 4, max: 256}],
+  ['beamWidth', {kind: 'whole', default: 100, min: 8, max: 10_000}],
+  ['efSearch', {kind: 'whole', default: -1, min: -1, max: 10_000}],
+  ['neighborOverflowFactor', {kind: 'number', default: 1.2, min: 1, max: 4}],
+  ['alphaDiversityRelaxation', {kind: 'number', default: 1.2, min: 1, max: 4}],
+  ['addHierarchy', {kind: 'boolean', default: true}],
+  [
+    'idPropertyName',
+    {kind: 'text', default: 'id', read: text => text || undefined, known: ['a property']},
+  ],
+  ['locationCacheSize', unused],
+  ['graphBuildCacheSize', unused],
+  ['mutationsBeforeRebuild', unused],
+  ['inactivityRebuildTimeoutMs', unused],
+]);
+
+export interface DenseIndexOptions {
+  readonly dimensions: number;
+  readonly similarity: (typeof similarities)[number];
+  readonly quantization: Exclude<(typeof quantizations)[number], 'PRODUCT'>;
+  readonly maxConnections: number;
+  readonly beamWidth: number;
+  /** Undefined: as many as the number of vectors asks for. */
+  readonly efSearch: number | undefined;
+  readonly neighborOverflowFactor: number;
+  readonly alphaDiversityRelaxation: number;
+  readonly addHierarchy: boolean;
+  /** Values of this property name records in searches. */
+  readonly idPropertyName: string;
+}
+
+export function denseOptionsOf({options}: Pick<IndexDefinition, 'options'>): DenseIndexOptions {
+  const given = <T>(key: string): T => {
+    const rule = denseOptionTable.get(key);
+    return (options?.get(key) ?? rule?.default) as T;
+  };
+  const efSearch = given<number>('efSearch');
+  return {
+    dimensions: given('dimensions'),
+    similarity: given('similarity'),
+    quantization: given('quantization'),
+    maxConnections: given('maxConnections'),
+    beamWidth: given('beamWidth'),
+    efSearch: efSearch > 0 ? efSearch : undefined,
+    neighborOverflowFactor: given('neighborOverflowFactor'),
+    alphaDiversityRelaxation: given('alphaDiversityRelaxation'),
+    addHierarchy: given('addHierarchy'),
+    idPropertyName: given('idPropertyName'),
+  };
+}
+
+/** @throws {Refusal} for options that do not go together, or are not there yet. */
+export function requireDenseOptions(options: MapValue): void {
+  if (options.get('dimensions') === undefined) {
+    throw new Refusal('argument', "An LSM_VECTOR index needs METADATA 'dimensions'");
+  }
+  if (options.get('quantization') === 'PRODUCT') {
+    throw new Refusal(
+      'not-available',
+      "METADATA 'quantization' PRODUCT is not available yet: take NONE, INT8 or BINARY",
+    );
+  }
+}
+
+export function denseProperties(type: CatalogType, properties: readonly IndexProperty[]): void {
+  const [first] = properties;
+  const property = first && type.properties.get(first.name);
+  const isVector = property !== undefined && listTypes.has(property.type);
+  if (properties.length === 1 && isVector && first?.by === undefined && !first?.ignoreCase) return;
+  throw conflictRefusal(
+    'an LSM_VECTOR index is on one property that holds vectors: an array or list of numbers',
+  );
+}

@@ -1,0 +1,66 @@
+/** Vectors for tests: seeded, in clusters, and the answers of comparing them all. */
+import {exactDistance, type Similarity} from '../dense-vectors.ts';
+
+export interface RandomNumbers {
+  /** From 0 to 1. */
+  readonly share: () => number;
+  /** The next number of the normal distribution. */
+  readonly gauss: () => number;
+}
+
+/** Source: the generator of Numerical Recipes, and the transform of Box and Muller. */
+export function randomNumbers(seed: number): RandomNumbers {
+  let state = seed;
+  const share = (): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+  const gauss = (): number =>
+    Math.sqrt(-2 * Math.log(1 - share())) * Math.cos(2 * Math.PI * share());
+  return {share, gauss};
+}
+
+export interface ClusteredVectors {
+  /** The next vector, of some cluster. */
+  readonly next: () => Float32Array;
+}
+
+/** Clusters with a spread of their own size about centers that lie apart. */
+export function clusteredVectors(
+  seed: number,
+  {
+    dimensions,
+    clusters = 100,
+    spread = 0.7,
+  }: {
+    readonly dimensions: number;
+    readonly clusters?: number;
+    readonly spread?: number;
+  },
+): ClusteredVectors {
+  const {share, gauss} = randomNumbers(seed);
+  const centers = Array.from({length: clusters}, () =>
+    Float32Array.from({length: dimensions}, gauss),
+  );
+  return {
+    next: () => {
+      const center = centers[Math.floor(share() * clusters)] as Float32Array;
+      return center.map(element => element + spread * gauss());
+    },
+  };
+}
+
+/** Positions of the nearest, by comparing every vector. */
+export function nearestOf(
+  query: Float32Array,
+  vectors: ReadonlyMap<number, Float32Array>,
+  k: number,
+  similarity: Similarity,
+): readonly number[] {
+  const all = Array.from(vectors, ([position, vector]) => ({
+    position,
+    distance: exactDistance(query, vector, similarity),
+  }));
+  all.sort((one, other) => one.distance - other.distance || one.position - other.position);
+  return all.slice(0, k).map(({position}) => position);
+}

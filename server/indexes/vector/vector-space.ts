@@ -1,0 +1,279 @@
+/**
+ * Rows of vectors in one growing memory, and distances from a query to many of them at once.
+ *
+ * The memory is a WebAssembly.Memory: it grows in place without a copy, lies outside of the heap,
+ * and other threads may see it. Row `n` begins at `rowsAt + n * rowBytes`. A query is written to
+ * the front, or is a row itself. Distances are for comparisons among themselves: smaller is
+ * nearer. Invariant: what a row holds is only read while it has been written.
+ */
+import {assert} from '#server/base/assert.ts';
+import {kernelModule, pagesMax} from './kernel-code.ts';
+
+export type Similarity = 'COSINE' | 'DOT_PRODUCT' | 'EUCLIDEAN';
+/** How the elements of a row are kept. */
+export type RowEncoding = 'FLOAT32' | 'INT8' | 'BITS';
+
+type Kernel = (
+  query: number,
+  rows: number,
+  rowBytes: number,
+  vectorBytes: number,
+  ids: number,
+  count: number,
+  out: number,
+) => void;
+
+export interface Kernels {
+  readonly dot: Kernel;
+  readonly squares: Kernel;
+  readonly bytes: Kernel;
+  readonly bits: Kernel;
+}
+
+/** Makes kernels over a memory. */
+export type KernelMaker = (memory: WebAssembly.Memory) => Kernels;
+
+let compiled: WebAssembly.Module | undefined;
+
+export const simdKernels: KernelMaker = memory => {
+  compiled ??= new WebAssembly.Module(kernelModule());
+  const {exports} = new WebAssembly.Instance(compiled, {e: {m: memory}});
+  return exports as unknown as Kernels;
+};
+
+/** For what has no SIMD, and as the twin of the other in tests. */
+export const plainKernels: KernelMaker = memory => {
+  const kernel =
+    (sumOf: (row: number, query: number, bytes: number) => number): Kernel =>
+    (query, rows, rowBytes, vectorBytes, ids, count, out) => {
+      const places = new Uint32Array(memory.buffer, ids, count);
+      const results = new Float32Array(memory.buffer, out, count);
+      for (let at = 0; at < count; at++) {
+        results[at] = sumOf(rows + (places[at] ?? 0) * rowBytes, query, vectorBytes);
+      }
+    };
+  const floats = (at: number, bytes: number): Float32Array =>
+    new Float32Array(memory.buffer, at, bytes / 4);
+  return {
+    dot: kernel((row, query, bytes) => {
+      const [left, right] = [floats(row, bytes), floats(query, bytes)];
+      let sum = 0;
+      for (let at = 0; at < left.length; at++) sum += (left[at] ?? 0) * (right[at] ?? 0);
+      return sum;
+    }),
+    squares: kernel((row, query, bytes) => {
+      const [left, right] = [floats(row, bytes), floats(query, bytes)];
+      let sum = 0;
+      for (let at = 0; at < left.length; at++) sum += ((left[at] ?? 0) - (right[at] ?? 0)) ** 2;
+      return sum;
+    }),
+    bytes: kernel((row, query, bytes) => {
+      const left = new Int8Array(memory.buffer, row, bytes);
+      const right = new Int8Array(memory.buffer, query, bytes);
+      let sum = 0;
+      for (let at = 0; at < bytes; at++) sum += (left[at] ?? 0) * (right[at] ?? 0);
+      return sum * (new Float32Array(memory.buffer, row + bytes, 1)[0] ?? 0);
+    }),
+    bits: kernel((row, query, bytes) => {
+      const left = new Uint32Array(memory.buffer, row, bytes / 4);
+      const right = new Uint32Array(memory.buffer, query, bytes / 4);
+      let sum = 0;
+      for (let at = 0; at < left.length; at++) sum += bitCount((left[at] ?? 0) ^ (right[at] ?? 0));
+      return sum;
+    }),
+  };
+};
+
+function bitCount(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return (((fours + (fours >>> 4)) & 0x0f0f0f0f) * 0x01010101) >>> 24;
+}
+
+/** The quickest that works here. */
+export function chooseKernels(): KernelMaker {
+  return WebAssembly.validate(kernelModule()) ? simdKernels : plainKernels;
+}
+
+const pageBytes = 65_536;
+/** Most rows of one call. */
+export const batchRows = 1024;
+
+export interface SpaceShape {
+  readonly dimensions: number;
+  readonly similarity: Similarity;
+  readonly encoding: RowEncoding;
+}
+
+export class VectorSpace {
+  readonly shape: SpaceShape;
+  readonly rowBytes: number;
+  readonly #vectorBytes: number;
+  readonly #memory: WebAssembly.Memory;
+  readonly #kernels: Kernels;
+  readonly #rowsAt: number;
+  readonly #idsAt: number;
+  readonly #outAt: number;
+  #capacity = 0;
+  #floats: Float32Array;
+  #bytes: Int8Array;
+  /** Row numbers of the next call. */
+  ids: Uint32Array;
+  /** Results of the last one, in the order of `ids`. */
+  out: Float32Array;
+
+  constructor(shape: SpaceShape, makeKernels: KernelMaker) {
+    this.shape = shape;
+    this.#vectorBytes = vectorBytesOf(shape);
+    // Behind bytes: their scale, and the sum of the squares of what they stand for.
+    this.rowBytes = this.#vectorBytes + (shape.encoding === 'INT8' ? 16 : 0);
+    this.#idsAt = roundUp(this.rowBytes, 64);
+    this.#outAt = this.#idsAt + 4 * batchRows;
+    this.#rowsAt = this.#outAt + 4 * batchRows;
+    const initial = Math.ceil((this.#rowsAt + this.rowBytes) / pageBytes);
+    this.#memory = new WebAssembly.Memory({initial, maximum: pagesMax, shared: true});
+    this.#kernels = makeKernels(this.#memory);
+    const {buffer} = this.#memory;
+    this.#floats = new Float32Array(buffer);
+    this.#bytes = new Int8Array(buffer);
+    this.ids = new Uint32Array(buffer, this.#idsAt, batchRows);
+    this.out = new Float32Array(buffer, this.#outAt, batchRows);
+    this.#refresh();
+  }
+
+  /** Bytes that the memory has taken. */
+  get byteLength(): number {
+    return this.#memory.buffer.byteLength;
+  }
+
+  /** Room for rows below `count`; false where a memory cannot be that large. */
+  reserve(count: number): boolean {
+    if (count <= this.#capacity) return true;
+    // Rows are added one by one: grow by an eighth, so that it happens seldom.
+    const wanted = this.#rowsAt + this.rowBytes * Math.ceil(count * 1.125);
+    const pages = Math.ceil((wanted - this.#memory.buffer.byteLength) / pageBytes);
+    if (wanted > pagesMax * pageBytes) return false;
+    this.#memory.grow(Math.max(1, pages));
+    this.#refresh();
+    return true;
+  }
+
+  /** Writes a vector of the space's dimensions into a row that has room. */
+  write(row: number, vector: Float32Array): void {
+    assert(row < this.#capacity, 'the row has room');
+    this.#put(this.#placeOf(row), vector);
+  }
+
+  /** The next distances are from this vector. */
+  setQuery(vector: Float32Array): number {
+    this.#put(0, vector);
+    return 0;
+  }
+
+  /** Where a row's vector is, as a query. */
+  queryOf(row: number): number {
+    return this.#placeOf(row);
+  }
+
+  /**
+   * Distances from the query to the first `count` (1 or more) of `ids`, into `out`.
+   * Cost: about a cache line a 16 elements; nothing is allocated.
+   */
+  measure(query: number, count: number): void {
+    const {similarity, encoding} = this.shape;
+    const {out} = this;
+    if (encoding === 'BITS') return this.#call(this.#kernels.bits, query, count);
+    if (encoding === 'INT8') return this.#measureBytes(query, count);
+    if (similarity === 'EUCLIDEAN') return this.#call(this.#kernels.squares, query, count);
+    this.#call(this.#kernels.dot, query, count);
+    for (let at = 0; at < count; at++) out[at] = -(out[at] ?? 0);
+  }
+
+  #measureBytes(query: number, count: number): void {
+    const {ids, out} = this;
+    this.#call(this.#kernels.bytes, query, count);
+    const tail = (query + this.#vectorBytes) >> 2;
+    const scale = this.#floats[tail] ?? 0;
+    if (this.shape.similarity !== 'EUCLIDEAN') {
+      for (let at = 0; at < count; at++) out[at] = -scale * (out[at] ?? 0);
+      return;
+    }
+    const squares = this.#floats[tail + 1] ?? 0;
+    for (let at = 0; at < count; at++) {
+      const place = (this.#placeOf(ids[at] ?? 0) + this.#vectorBytes) >> 2;
+      out[at] = squares + (this.#floats[place + 1] ?? 0) - 2 * scale * (out[at] ?? 0);
+    }
+  }
+
+  #call(kernel: Kernel, query: number, count: number): void {
+    const vectorBytes = this.#vectorBytes;
+    kernel(query, this.#rowsAt, this.rowBytes, vectorBytes, this.#idsAt, count, this.#outAt);
+  }
+
+  #placeOf(row: number): number {
+    return this.#rowsAt + row * this.rowBytes;
+  }
+
+  #put(place: number, vector: Float32Array): void {
+    const {dimensions, similarity, encoding} = this.shape;
+    assert(vector.length === dimensions, 'a vector has the dimensions of its space');
+    let squares = 0;
+    for (const element of vector) squares += element * element;
+    const factor = similarity === 'COSINE' && squares > 0 ? 1 / Math.sqrt(squares) : 1;
+    if (encoding === 'FLOAT32') this.#putFloats(place, vector, factor);
+    else if (encoding === 'INT8') this.#putBytes(place, vector, factor);
+    else this.#putBits(place, vector);
+  }
+
+  #putFloats(place: number, vector: Float32Array, factor: number): void {
+    const floats = this.#floats;
+    const first = place >> 2;
+    for (let at = 0; at < vector.length; at++) floats[first + at] = (vector[at] ?? 0) * factor;
+  }
+
+  #putBytes(place: number, vector: Float32Array, factor: number): void {
+    let most = 0;
+    for (const element of vector) most = Math.max(most, Math.abs(element));
+    const scale = most === 0 ? 1 : most / 127;
+    let squares = 0;
+    for (let at = 0; at < vector.length; at++) {
+      const byte = Math.round((vector[at] ?? 0) / scale);
+      this.#bytes[place + at] = byte;
+      squares += byte * byte;
+    }
+    const tail = (place + this.#vectorBytes) >> 2;
+    this.#floats[tail] = scale * factor;
+    this.#floats[tail + 1] = squares * scale * scale * factor * factor;
+  }
+
+  /** One bit an element: whether it is above the vector's mean. */
+  #putBits(place: number, vector: Float32Array): void {
+    let sum = 0;
+    for (const element of vector) sum += element;
+    const mean = sum / vector.length;
+    this.#bytes.fill(0, place, place + this.#vectorBytes);
+    for (let at = 0; at < vector.length; at++) {
+      if ((vector[at] ?? 0) < mean) continue;
+      const byte = place + (at >> 3);
+      this.#bytes[byte] = (this.#bytes[byte] ?? 0) | (1 << (at & 7));
+    }
+  }
+
+  #refresh(): void {
+    const {buffer} = this.#memory;
+    this.#floats = new Float32Array(buffer);
+    this.#bytes = new Int8Array(buffer);
+    this.ids = new Uint32Array(buffer, this.#idsAt, batchRows);
+    this.out = new Float32Array(buffer, this.#outAt, batchRows);
+    this.#capacity = Math.floor((buffer.byteLength - this.#rowsAt) / this.rowBytes);
+  }
+}
+
+function vectorBytesOf({dimensions, encoding}: SpaceShape): number {
+  if (encoding === 'FLOAT32') return roundUp(4 * dimensions, 64);
+  return encoding === 'INT8' ? roundUp(dimensions, 16) : roundUp(Math.ceil(dimensions / 8), 16);
+}
+
+function roundUp(value: number, unit: number): number {
+  return Math.ceil(value / unit) * unit;
+}
