@@ -56,6 +56,8 @@ import {createServerExchange} from './backup/server-exchange.ts';
 import {createServerBackups, type ServerBackups} from './backup/server-backups.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
+import type {GraphFiles} from '#server/caches/vector-graph.ts';
+import {createGraphFolders} from './runtime/vector-graph-files.ts';
 import {keepMemorySmall, threadBusyShare} from './runtime/heap-trimmer.ts';
 import {scanHeapMegabytes, ScanThreads} from './scan-threads.ts';
 import {openStartFront, type StartFront} from './start-front.ts';
@@ -317,6 +319,7 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
     settings,
     copies,
     compactions: new StoreCompactions(),
+    graphFiles: graphFolders(engine, logger, resolve(given.get('svc.server.rootPath'))),
     onRequest: parts.onRequest,
     ...(threadsMax > 0 && {
       threads: new ScanThreads({
@@ -341,6 +344,18 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
   });
   service.useTransfers(exchanges);
   return {service, security, administration, digests, copies, archives, exchanges, stop};
+}
+
+/** Keeps the graphs of vector indexes; folders of databases that are gone are removed. */
+function graphFolders(
+  engine: Engine,
+  logger: Logger,
+  rootPath: string,
+): (databaseId: number) => GraphFiles {
+  const ids = engine
+    .databases()
+    .map(name => (engine.status(name) === 'open' ? engine.database(name)?.id : undefined));
+  return createGraphFolders(createDisk(), {rootPath, logger}, ids);
 }
 
 async function serve(given: Settings, parts: Parts): Promise<RunningServer> {

@@ -7,6 +7,7 @@
  * a statement of an open transaction. Schema commands go to the database's executor, scripts to
  * the script runner.
  */
+import type {GraphFiles} from '#server/caches/vector-graph.ts';
 import {isStoreDamage, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
@@ -88,6 +89,8 @@ export interface ServiceOptions {
   readonly compactions?: CompactionThread | undefined;
   /** Procedures beside the server's own. */
   readonly procedures?: readonly CustomProcedure[];
+  /** Keeps graphs of vectors while the server is down; absent: they are made again. */
+  readonly graphFiles?: ((databaseId: number) => GraphFiles) | undefined;
   /** Hears of every request to run something, with what stands for its client. */
   readonly onRequest?: (client: unknown) => void;
 }
@@ -130,7 +133,7 @@ export class SessionService implements Service {
   readonly #databases = new WeakMap<Database, DatabaseSession>();
 
   constructor(options: ServiceOptions) {
-    const {clock, random, timers, settings, machine} = options;
+    const {clock, random, timers, settings, machine, graphFiles} = options;
     this.#options = options;
     const {threads} = options;
     this.#pool = new MemoryPool(
@@ -139,7 +142,7 @@ export class SessionService implements Service {
       threads && {pages: threads.pages, own: 0},
     );
     threads?.onRelease(() => this.#admission.admitMore());
-    this.#cacheMemory = new ServerCacheMemory(settings);
+    this.#cacheMemory = new ServerCacheMemory(settings, graphFiles);
     this.#pool.onShortage(() => this.#cacheMemory.dropAll());
     const brought = options.procedures ?? [];
     this.#procedures = proceduresWith(brought.map(({signature}) => signature));

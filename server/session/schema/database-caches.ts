@@ -7,6 +7,7 @@ import {ColumnCache} from '#server/caches/column-cache.ts';
 import {IndexPageCache} from '#server/caches/index-page-cache.ts';
 import {PostingListCache} from '#server/caches/posting-list-cache.ts';
 import type {DerivedCaches} from '#server/caches/derived-caches.ts';
+import type {GraphFiles} from '#server/caches/vector-graph.ts';
 import {VectorGraphs} from '#server/caches/vector-graphs.ts';
 import {CacheMemory} from '#server/caches/cache-memory.ts';
 
@@ -20,8 +21,11 @@ export class ServerCacheMemory {
   readonly vectors: CacheMemory;
   readonly sparseWindow: () => number;
   readonly columnRecordsMin: () => number;
+  /** Where graphs of vectors lie while the server is down, by the number of the database. */
+  readonly graphFiles: ((databaseId: number) => GraphFiles) | undefined;
 
-  constructor(settings: () => Settings) {
+  constructor(settings: () => Settings, graphFiles?: (databaseId: number) => GraphFiles) {
+    this.graphFiles = graphFiles;
     this.edges = new CacheMemory(() => settings().get('svc.graphViewMemoryMax'));
     this.columns = new CacheMemory(() => settings().get('svc.columnViewMemoryMax'));
     this.lists = new CacheMemory(() => settings().get('svc.searchMemoryMax'));
@@ -59,7 +63,7 @@ export class DatabaseCaches implements DerivedCaches {
       clock,
       timers,
       memory: memory.vectors,
-      files: undefined,
+      files: memory.graphFiles?.(database.id),
     });
     this.indexes = new IndexPageCache(database, memory.columns, memory.columnRecordsMin);
   }

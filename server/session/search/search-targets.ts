@@ -2,7 +2,7 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
 import {familyOf} from '#server/catalog/index-families.ts';
-import {sparseOptionsOf} from '#server/catalog/sparse-options.ts';
+import {sparseOptionsOf} from '#server/catalog/vector-options.ts';
 import {textOptionsOf} from '#server/catalog/text-options.ts';
 import {refuseArgument, type TextArguments, type VectorArguments} from './search-arguments.ts';
 

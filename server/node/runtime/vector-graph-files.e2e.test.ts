@@ -1,0 +1,58 @@
+/** A restart answers from the graph that was written down, and what is damaged is made again. */
+import assert from 'node:assert/strict';
+import {existsSync, globSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {after, test} from 'node:test';
+import {
+  freePort,
+  type ServerProcess,
+  startServer,
+  temporaryRoot,
+} from '#server/testing/worlds/server-process.ts';
+
+const options = {root: temporaryRoot('vectors'), port: await freePort()};
+let server: ServerProcess = await startServer(options);
+after(() => server.dispose());
+
+async function run(command: string, language = 'sql'): Promise<readonly unknown[]> {
+  const client = server.client();
+  try {
+    const {result} = await client.command('d', command, {language});
+    return result;
+  } finally {
+    client.close();
+  }
+}
+
+const near = "SELECT n FROM (SELECT expand(vector.neighbors('P[v]', [700.2, 1], 3)))";
+
+function graphs(): readonly string[] {
+  return globSync('derived/*/*.graph', {cwd: options.root});
+}
+
+test('graphs of vectors are written when they rest, read at a start, and no truth', async () => {
+  const client = server.client();
+  await client.serverCommand('create database d');
+  client.close();
+  await run(
+    'CREATE DOCUMENT TYPE P; CREATE PROPERTY P.v LIST; CREATE PROPERTY P.n INTEGER; ' +
+      'CREATE INDEX ON P (v) LSM_VECTOR METADATA {"dimensions":2,"similarity":"EUCLIDEAN"}; ' +
+      'LET i = 0; WHILE ($i < 1500) { INSERT INTO P SET n = $i, v = [$i, 1]; LET i = $i + 1 }',
+    'sqlscript',
+  );
+  const expected = [{n: 700}, {n: 701}, {n: 699}];
+  while (graphs().length === 0) assert.deepEqual(await run(near), expected);
+  await server.stop();
+  server = await startServer(options);
+  assert.deepEqual(await run(near), expected);
+  await run('DELETE FROM P WHERE n = 700');
+  assert.deepEqual(await run(near), [{n: 701}, {n: 699}, {n: 702}]);
+
+  await server.kill();
+  for (const path of graphs()) writeFileSync(join(options.root, path), 'damaged');
+  server = await startServer(options);
+  for (let asked = 0; asked < 3; asked++) {
+    assert.deepEqual(await run(near), [{n: 701}, {n: 699}, {n: 702}]);
+  }
+  assert.ok(existsSync(options.root));
+});
