@@ -66,9 +66,10 @@ export function checkUserName(name: string): void {
   if (name.length > nameLengthMax) {
     throw invalid(`User name too long (>${nameLengthMax} characters)`);
   }
-  if (/[:\u0000-\u001f\u007f]/.test(name)) {
-    throw invalid(`User name holds a colon or a control character`);
+  if (/[:\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)) {
+    throw invalid(`User name holds a colon, or a character that cannot be seen`);
   }
+  if (name !== name.trim()) throw invalid(`User name begins or ends with a blank`);
 }
 
 /** @throws {Refusal} `user.invalid`. */

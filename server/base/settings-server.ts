@@ -253,7 +253,16 @@ export const serverSettingRows = {
     max: 10_000_000,
     scope: 'server',
     dynamic: true,
-    description: 'Most logins that are open at once.',
+    description: 'Most logins that are open at once; a tenth of them is for root alone.',
+  },
+  'svc.server.httpAuthSessionMaxPerUser': {
+    type: 'integer',
+    default: 1_000,
+    min: 1,
+    max: 10_000_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Most logins that one user has open at once; root may have all.',
   },
   'svc.server.httpQueryDefaultLimit': {
     type: 'integer',
@@ -372,11 +381,11 @@ export const serverSettingRows = {
   },
   'svc.security.hashConcurrencyMax': {
     type: 'integer',
-    default: 1,
+    default: 2,
     min: 1,
     max: 64,
     scope: 'server',
     dynamic: false,
-    description: 'Passwords that are hashed at the same time; the others wait.',
+    description: 'Passwords that are hashed at the same time; the others take turns by address.',
   },
 } as const satisfies Record<string, SettingRow>;

@@ -4,6 +4,7 @@
  * A token is `AU-<server name>-<uuid>` and is known to this server only. A login keeps the name of
  * its user, not a principal, so that a change of the user's grants shows at its next request.
  */
+import {rootName} from '#server/access/users.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
 import {uuidOf} from '#server/platform/uuid.ts';
@@ -33,7 +34,12 @@ export interface LoginsOptions {
   /** Longest life of a login, used or not; 0 for no end. */
   readonly absoluteMs: () => number;
   readonly countMax: () => number;
+  /** Of one user; root may have all. */
+  readonly countMaxOfUser: () => number;
 }
+
+/** One of so many logins is root's alone. */
+const rootShare = 10;
 
 interface Entry {
   readonly user: string;
@@ -48,6 +54,8 @@ interface Entry {
 export class Logins {
   readonly #options: LoginsOptions;
   readonly #byToken = new Map<string, Entry>();
+  /** How many each user has. */
+  readonly #counts = new Map<string, number>();
 
   constructor(options: LoginsOptions) {
     this.#options = options;
@@ -56,10 +64,15 @@ export class Logins {
   /** Opens a login and returns its token. @throws {Refusal} `admission.full`. */
   open(user: string, origin: LoginOrigin): string {
     const {clock, random, serverName} = this.#options;
-    if (this.#byToken.size >= this.#options.countMax()) this.#sweep();
-    if (this.#byToken.size >= this.#options.countMax()) {
-      throw new Refusal('admission.full', 'Too many logins are open; log out elsewhere or wait');
+    if (this.#isFull(user)) this.#sweep();
+    if (this.#isFull(user)) {
+      throw new Refusal(
+        'admission.full',
+        'Too many logins are open; log out elsewhere or wait (svc.server.httpAuthSessionMax, ' +
+          'svc.server.httpAuthSessionMaxPerUser)',
+      );
     }
+    this.#counts.set(user, this.#countOf(user) + 1);
     const token = `AU-${serverName}-${uuidOf(random)}`;
     const now = clock.now();
     const began = clock.monotonic();
@@ -80,7 +93,7 @@ export class Logins {
     if (entry === undefined) return undefined;
     const now = this.#options.clock.monotonic();
     if (this.#hasEnded(entry, now)) {
-      this.#byToken.delete(token);
+      this.close(token);
       return undefined;
     }
     entry.lastUsed = now;
@@ -89,12 +102,31 @@ export class Logins {
   }
 
   close(token: string): void {
+    const entry = this.#byToken.get(token);
+    if (entry === undefined) return;
     this.#byToken.delete(token);
+    const left = this.#countOf(entry.user) - 1;
+    if (left > 0) this.#counts.set(entry.user, left);
+    else this.#counts.delete(entry.user);
+  }
+
+  #countOf(user: string): number {
+    return this.#counts.get(user) ?? 0;
+  }
+
+  /** A tenth of all is kept for root, whom others are not to lock out. */
+  #isFull(user: string): boolean {
+    const {countMax, countMaxOfUser} = this.#options;
+    const all = countMax();
+    if (user === rootName) return this.#byToken.size >= all;
+    const others = Math.max(1, all - Math.ceil(all / rootShare));
+    const taken = this.#byToken.size - this.#countOf(rootName);
+    return taken >= others || this.#countOf(user) >= countMaxOfUser();
   }
 
   closeAllOf(user: string): void {
     for (const [token, entry] of this.#byToken) {
-      if (entry.user === user) this.#byToken.delete(token);
+      if (entry.user === user) this.close(token);
     }
   }
 
@@ -120,7 +152,7 @@ export class Logins {
   #sweep(): void {
     const now = this.#options.clock.monotonic();
     for (const [token, entry] of this.#byToken) {
-      if (this.#hasEnded(entry, now)) this.#byToken.delete(token);
+      if (this.#hasEnded(entry, now)) this.close(token);
     }
   }
 }

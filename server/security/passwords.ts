@@ -2,14 +2,17 @@
  * Password hashes: made and compared on the platform's thread pool, never on the main thread.
  *
  * At most `concurrencyMax` hashes run at once, so that guesses and logins leave threads for the
- * disk; further ones wait in a bounded queue, and one beyond it is refused. A comparison takes as
- * long for an unknown user as for a wrong password: both derive a key and compare all of it.
+ * disk; further ones wait in bounded queues in which sources take turns, so that a source that
+ * floods them waits behind itself. Those whose password was right before have a queue of their own
+ * and three turns of four. A comparison takes as long for an unknown user as for a wrong password:
+ * both derive a key and compare all of it.
  * Format (reference 6.1): `PBKDF2WithHmacSHA256$<rounds>$<salt>$<hash>`, the salt being the base64
  * text of 32 random bytes, used as text; the hash 256 bits in base64.
  */
 import {pbkdf2, timingSafeEqual} from 'node:crypto';
 import {promisify} from 'node:util';
 import {Refusal} from '#server/base/errors.ts';
+import {FairQueue} from '#server/base/fair-queue.ts';
 import type {Random} from '#server/platform/clock.ts';
 
 const deriveKey = promisify(pbkdf2);
@@ -34,10 +37,31 @@ export interface PasswordHasherOptions {
   readonly rounds: () => number;
 }
 
+/** For whom a password is hashed. */
+export interface HashTurn {
+  /** Address that it came from; turns are taken by it. */
+  readonly source: string;
+  /** Whether a password was right before, from there or for that name. */
+  readonly isKnown: boolean;
+}
+
+/** Changes of users are root's, or their own after a password was right. */
+const ownTurn: HashTurn = {source: '', isKnown: true};
+
+interface Waiting {
+  readonly admit: () => void;
+  readonly refuse: (reason: Refusal) => void;
+}
+
+/** Of so many turns, one goes to strangers while known ones wait. */
+const strangerEvery = 4;
+
 export class PasswordHasher {
   readonly #options: PasswordHasherOptions;
-  readonly #waiting: (() => void)[] = [];
+  readonly #known = new FairQueue<Waiting>();
+  readonly #strangers = new FairQueue<Waiting>();
   #running = 0;
+  #turns = 0;
 
   constructor(options: PasswordHasherOptions) {
     this.#options = options;
@@ -49,7 +73,7 @@ export class PasswordHasher {
     this.#options.random.fill(salt);
     const rounds = this.#options.rounds();
     const saltText = salt.toString('base64');
-    const key = await this.#derive(password, saltText, rounds);
+    const key = await this.#derive(password, saltText, rounds, ownTurn);
     return `${algorithm}$${rounds}$${saltText}$${key.toString('base64')}`;
   }
 
@@ -57,37 +81,60 @@ export class PasswordHasher {
    * Whether `password` is the one that `stored` was made from; never for undefined, an empty
    * text or a foreign format.
    *
+   * @param like - Stored text of another user; where there is none to compare with, as many rounds
+   *   are spent as it would take, so that time does not tell who exists.
    * @throws {Refusal} `admission.full`.
    */
-  async matches(password: string, stored: string | undefined): Promise<boolean> {
+  async matches(
+    password: string,
+    {stored, like}: {readonly stored: string | undefined; readonly like: string | undefined},
+    turn: HashTurn = ownTurn,
+  ): Promise<boolean> {
     const parsed = stored === undefined ? undefined : parseStored(stored);
     const {rounds, salt, key} = parsed ?? {
-      rounds: this.#options.rounds(),
+      rounds: parseStored(like ?? '')?.rounds ?? this.#options.rounds(),
       salt: 'nobody has this salt',
       key: Buffer.alloc(keyBytes),
     };
-    const derived = await this.#derive(password, salt, rounds);
+    const derived = await this.#derive(password, salt, rounds, turn);
     return timingSafeEqual(derived, key) && parsed !== undefined;
   }
 
-  async #derive(password: string, salt: string, rounds: number): Promise<Buffer> {
-    if (this.#running >= this.#options.concurrencyMax) {
-      if (this.#waiting.length >= queueMax) {
-        throw new Refusal('admission.full', 'Too many passwords are being checked; try again');
-      }
-      // A finished hash hands its turn on, so `#running` does not change while we wait.
-      await new Promise<void>(resolve => this.#waiting.push(resolve));
-    } else {
-      this.#running++;
-    }
+  async #derive(password: string, salt: string, rounds: number, turn: HashTurn): Promise<Buffer> {
+    // A finished hash hands its turn on, so `#running` does not change while we wait.
+    if (this.#running >= this.#options.concurrencyMax) await this.#wait(turn);
+    else this.#running++;
     try {
       return await deriveKey(password, salt, rounds, keyBytes, 'sha256');
     } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
+      const next = this.#next();
+      if (next) next.admit();
       else this.#running--;
     }
   }
+
+  #wait({source, isKnown}: HashTurn): Promise<void> {
+    const queue = isKnown ? this.#known : this.#strangers;
+    if (queue.size >= queueMax) {
+      const displaced = queue.displace(source);
+      if (displaced === undefined) throw tooMany();
+      displaced.refuse(tooMany());
+    }
+    return new Promise((admit, refuse) => {
+      queue.push(source, {admit, refuse});
+    });
+  }
+
+  #next(): Waiting | undefined {
+    this.#turns += 1;
+    const queues = [this.#known, this.#strangers];
+    if (this.#turns % strangerEvery === 0) queues.reverse();
+    return queues[0]?.shift() ?? queues[1]?.shift();
+  }
+}
+
+function tooMany(): Refusal {
+  return new Refusal('admission.full', 'Too many passwords are being checked; try again');
 }
 
 function parseStored(text: string): Stored | undefined {

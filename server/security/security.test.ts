@@ -4,12 +4,13 @@
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import {Refusal} from '#server/base/errors.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
 import {createRandom} from '#server/platform/real/clock.ts';
 import {Security, type SecurityDocument} from './security.ts';
 import type {Principal} from './principal.ts';
 
-function setUp(): {
+function setUp(values: Readonly<Record<string, number>> = {}): {
   security: Security;
   files: Map<SecurityDocument, Uint8Array>;
   ended: string[];
@@ -19,7 +20,7 @@ function setUp(): {
   const ended: string[] = [];
   let time = 1_000;
   const {settings} = resolveSettings([
-    {name: 'test', values: {'svc.server.saltIterations': 1_000}},
+    {name: 'test', values: {'svc.server.saltIterations': 1_000, ...values}},
   ]);
   const security = new Security({
     store: {
@@ -63,14 +64,14 @@ test('a user logs in with a password that holds colons, and only with it', async
   assert.doesNotMatch(stored, /a:b:c/);
 });
 
-test('a verified password is not hashed again until a user changes', async () => {
+test('a verified password is not hashed again until it changes', async () => {
   const {security} = setUp();
   await security.createUser({name: 'anna', password: 'anna-pass', databases});
   const first = security.authenticate('anna', 'anna-pass');
   assert.ok(first instanceof Promise, 'the first time it is hashed');
   await first;
   assert.ok(!(security.authenticate('anna', 'anna-pass') instanceof Promise), 'now it is known');
-  await security.createUser({name: 'bert', password: 'bert-pass', databases});
+  await security.changeUser('anna', {password: 'anna-pass', databases: undefined});
   const again = security.authenticate('anna', 'anna-pass');
   assert.ok(again instanceof Promise, 'forgotten');
   await again;
@@ -171,4 +172,124 @@ test('a hand edit counts after a reload, and a broken one changes nothing', asyn
   files.set('server-users.jsonl', good ?? Buffer.of());
   security.reload();
   assert.equal((await come(security, 'anna', 'anna-pass')).name, 'anna');
+});
+
+async function outcome(attempt: () => unknown): Promise<string> {
+  try {
+    await attempt();
+    return 'in';
+  } catch (error) {
+    return error instanceof Refusal ? error.code : String(error);
+  }
+}
+
+test('M2: wrong passwords lock the name where they come from and nowhere else', async () => {
+  const {security, pass} = setUp();
+  await security.ensureRoot('the-right-one');
+  const from = (source: string, password = 'the-right-one'): Promise<string> =>
+    outcome(() => security.authenticate('root', password, source));
+  assert.equal(await from('10.0.0.1'), 'in');
+  const {generation} = security;
+  for (let at = 0; at < 5; at += 1) {
+    assert.equal(await from('10.6.6.6', 'wrong-one'), 'security.unauthenticated');
+  }
+  assert.equal(await from('10.6.6.6'), 'security.locked', 'the attacker waits');
+  assert.equal(await from('10.0.0.1'), 'in', 'who was verified before goes on');
+  assert.equal(await from('10.0.0.2'), 'in', 'and so does another address');
+  assert.equal(security.generation, generation, 'connections that are open are not asked again');
+  pass(30_001);
+  assert.equal(await from('10.6.6.6'), 'in');
+});
+
+test('M2: guesses from many addresses lock the name but where it was right before', async () => {
+  const {security} = setUp();
+  await security.ensureRoot('the-right-one');
+  const from = (source: string, password: string): Promise<string> =>
+    outcome(() => security.authenticate('root', password, source));
+  assert.equal(await from('10.0.0.1', 'the-right-one'), 'in');
+  for (let at = 0; at < 50; at += 1) await from(`10.6.6.${at}`, `guess-${at}`);
+  assert.equal(await from('10.7.7.7', 'guess-51'), 'security.locked');
+  assert.equal(await from('10.0.0.1', 'the-right-one'), 'in');
+});
+
+test('H8: strangers who flood the checks wait behind themselves', async () => {
+  const {security} = setUp();
+  await security.createUser({name: 'anna', password: 'anna-pass', databases});
+  const flood = Array.from({length: 400}, (_, at) =>
+    outcome(() => security.authenticate(`nobody${at}`, 'guess', '10.6.6.6')),
+  );
+  const anna = await outcome(() => security.authenticate('anna', 'anna-pass', '10.0.0.1'));
+  assert.equal(anna, 'in');
+  const ends = await Promise.all(flood);
+  assert.ok(ends.includes('admission.full'), 'the queue was full');
+});
+
+test('H8: a password that was right before is checked before those of strangers', async () => {
+  const {security} = setUp();
+  await security.createUser({name: 'anna', password: 'anna-pass', databases});
+  assert.equal(await outcome(() => security.authenticate('anna', 'anna-pass', '10.0.0.1')), 'in');
+  // The new hash of her password makes everybody forget what was verified.
+  await security.changeUser('anna', {password: 'anna-pass', databases: undefined});
+  let ended = 0;
+  const flood = Array.from({length: 200}, (_, at) =>
+    outcome(() => security.authenticate(`nobody${at}`, 'guess', `10.6.${at}.1`)).then(() => {
+      ended += 1;
+    }),
+  );
+  assert.equal(await outcome(() => security.authenticate('anna', 'anna-pass', '10.0.0.1')), 'in');
+  assert.ok(ended < 20, `${ended} strangers were before her`);
+  await Promise.all(flood);
+});
+
+test('H8: what was verified stays known while it is used, and while others change', async () => {
+  const {security, pass} = setUp();
+  await security.createUser({name: 'anna', password: 'anna-pass', databases});
+  await come(security, 'anna', 'anna-pass');
+  for (let minutes = 0; minutes < 30; minutes += 1) {
+    pass(60_000);
+    assert.ok(!(security.authenticate('anna', 'anna-pass') instanceof Promise), 'still known');
+  }
+  await security.createUser({name: 'bert', password: 'bert-pass', databases});
+  const known = security.authenticate('anna', 'anna-pass');
+  assert.ok(!(known instanceof Promise));
+  await security.changeUser('anna', {password: undefined, databases: {zoo: ['admin']}});
+  const changed = security.authenticate('anna', 'anna-pass');
+  assert.ok(!(changed instanceof Promise));
+  assert.deepEqual(changed.grants, new Map([['zoo', ['admin']]]));
+  pass(5 * 60_000);
+  assert.ok(security.authenticate('anna', 'anna-pass') instanceof Promise, 'unused, forgotten');
+});
+
+test('M3: no user takes all logins, and a tenth is for root', async () => {
+  const {security} = setUp({
+    'svc.server.httpAuthSessionMax': 20,
+    'svc.server.httpAuthSessionMaxPerUser': 10,
+  });
+  const origin = {sourceIp: '10.0.0.1', userAgent: undefined};
+  const opened = (name: string, count: number): number => {
+    const who: Principal = {name, root: name === 'root', grants};
+    let opens = 0;
+    for (let at = 0; at < count; at += 1) {
+      try {
+        security.login(who, origin);
+        opens += 1;
+      } catch (error) {
+        assert.ok(error instanceof Refusal && error.code === 'admission.full');
+      }
+    }
+    return opens;
+  };
+  assert.equal(opened('mallory', 100), 10);
+  assert.equal(opened('eve1', 100), 8);
+  assert.equal(opened('root', 2), 2);
+});
+
+test('L12: no name can be made that looks like another one', async () => {
+  const {security} = setUp();
+  const names = [' root', 'root ', 'ro\u00adot', 'root\u200b', 'root\u2028', '\u202eroot'];
+  for (const name of names) {
+    const made = (): Promise<void> =>
+      security.createUser({name, password: 'long-enough', databases});
+    await assert.rejects(made, {code: 'user.invalid'}, JSON.stringify(name));
+  }
 });

@@ -5,9 +5,9 @@
  * by a `SecurityStore`: changing one is an entry of the log, so every replica knows the same.
  * `reload` follows whatever the store says, however it came there.
  *
- * A verified password is remembered under a hash with a random key of this process, for a few
- * minutes and until any user changes, so that a request does not cost a password hash. Requests
- * that bring the same credentials at the same time share one check.
+ * A verified password is remembered under a hash with a random key of this process, for as long as
+ * it is used every few minutes and its user's stays the same, so that a request does not cost a
+ * password hash. Requests that bring the same credentials at the same time share one check.
  * Invariant S1: a user who was dropped, or whose password changed, and an API token that was
  * deleted, has no login and no open transaction once the change is acknowledged.
  */
@@ -72,12 +72,15 @@ export interface ListedUser {
 }
 
 interface Verified {
-  readonly principal: Principal;
-  readonly until: number;
+  principal: Principal;
+  readonly passwordHash: string;
+  until: number;
 }
 
 const verifiedMs = 5 * 60_000;
 const verifiedMax = 4_096;
+/** What is used is put off again when so much of its time has gone. */
+const renewedMs = 10_000;
 
 const noTokens: ApiTokens = new Map();
 /** Guesses at API tokens are counted by as much of them. */
@@ -115,6 +118,7 @@ export class Security {
       idleMs: () => settings().get('svc.server.httpAuthSessionExpireTimeout'),
       absoluteMs: () => settings().get('svc.server.httpAuthSessionAbsoluteTimeout'),
       countMax: () => settings().get('svc.server.httpAuthSessionMax'),
+      countMaxOfUser: () => settings().get('svc.server.httpAuthSessionMaxPerUser'),
     });
     const key = Buffer.alloc(32);
     random.fill(key);
@@ -130,10 +134,10 @@ export class Security {
 
   /**
    * As long as this stays the same, credentials that were accepted once are still good: no user
-   * changed and no name was locked.
+   * changed. A connection that showed the right ones is not kept out by others who guess.
    */
   get generation(): number {
-    return this.#reloadCount + this.#lockout.lockCount;
+    return this.#reloadCount;
   }
 
   /**
@@ -161,7 +165,7 @@ export class Security {
       ]),
     );
     this.#access = new WeakMap();
-    this.#verified.clear();
+    this.#keepVerified();
     this.#underCheck.clear();
     for (const {name, passwordHash} of before.values()) {
       if (users.get(name)?.passwordHash !== passwordHash) ended.push(name);
@@ -172,23 +176,50 @@ export class Security {
     }
   }
 
+  /** What was verified stays so for those whose password is still the same. */
+  #keepVerified(): void {
+    for (const [key, verified] of this.#verified) {
+      const {name} = verified.principal;
+      const found = this.#principals.get(name);
+      const isSame = this.#users.get(name)?.passwordHash === verified.passwordHash;
+      if (found !== undefined && isSame) verified.principal = found;
+      else this.#verified.delete(key);
+    }
+  }
+
   /**
    * The user of a name and a password. A promise only when a password must be hashed.
    *
+   * @param source - Address that they come from; empty for a connection that is trusted already.
    * @throws {Refusal} `security.unauthenticated`, `security.locked`, `admission.full`.
    */
-  authenticate(user: string, password: string): Principal | Promise<Principal> {
-    if (this.#lockout.isLocked(user)) throw locked();
+  authenticate(user: string, password: string, source = ''): Principal | Promise<Principal> {
+    if (this.#lockout.isLocked(user, source)) throw locked();
     const key = hash('sha256', `${this.#verifiedKey}${user}\u0000${password}`, 'base64');
-    const verified = this.#verified.get(key);
-    if (verified && verified.until > this.#options.clock.monotonic()) return verified.principal;
-    const same = this.#underCheck.get(key);
+    const verified = this.#verifiedAt(key);
+    if (verified !== undefined) return verified;
+    // An address never waits for, or is counted with, the attempt of another one.
+    const shared = `${source} ${key}`;
+    const same = this.#underCheck.get(shared);
     if (same) return same;
-    const check = this.#check(user, password, key).finally(() => {
-      if (this.#underCheck.get(key) === check) this.#underCheck.delete(key);
+    const check = this.#check({name: user, password, source}, key).finally(() => {
+      if (this.#underCheck.get(shared) === check) this.#underCheck.delete(shared);
     });
-    this.#underCheck.set(key, check);
+    this.#underCheck.set(shared, check);
     return check;
+  }
+
+  #verifiedAt(key: string): Principal | undefined {
+    const verified = this.#verified.get(key);
+    const now = this.#options.clock.monotonic();
+    if (verified === undefined || verified.until <= now) return undefined;
+    if (verified.until - now < verifiedMs - renewedMs) {
+      verified.until = now + verifiedMs;
+      // The one that was used least lately is forgotten first.
+      this.#verified.delete(key);
+      this.#verified.set(key, verified);
+    }
+    return verified.principal;
   }
 
   /** The user of a login's token, which counts as used now; undefined: no such login. */
@@ -202,12 +233,12 @@ export class Security {
    *
    * @throws {Refusal} `security.locked` after too many wrong ones with one beginning.
    */
-  principalOfApiToken(value: string): Principal | undefined {
+  principalOfApiToken(value: string, source = ''): Principal | undefined {
     const found = this.apiTokens.find(value);
     if (found !== undefined) return this.#unlessExpired(found);
     const prefix = value.slice(0, tokenPrefixLength);
-    if (!this.#lockout.begin(prefix)) throw locked();
-    this.#lockout.end(prefix, 'wrong');
+    if (!this.#lockout.begin(prefix, source)) throw locked();
+    this.#lockout.end(prefix, source, 'wrong');
     return undefined;
   }
 
@@ -391,32 +422,42 @@ export class Security {
     return change;
   }
 
-  async #check(name: string, password: string, key: string): Promise<Principal> {
-    if (!this.#lockout.begin(name)) throw locked();
+  async #check(
+    {name, password, source}: {name: string; password: string; source: string},
+    key: string,
+  ): Promise<Principal> {
+    if (!this.#lockout.begin(name, source)) throw locked();
     let outcome: 'right' | 'wrong' | 'undecided' = 'undecided';
     try {
       const stored = this.#users.get(name)?.passwordHash;
-      const right = await this.#hasher.matches(password, stored);
+      const like = stored === undefined ? this.#likeOf(name) : undefined;
+      const isKnown = this.#lockout.isKnown(name, source);
+      const right = await this.#hasher.matches(password, {stored, like}, {source, isKnown});
       // The user may have changed while the hash was made: what counts is what stands now.
       const same = stored === this.#users.get(name)?.passwordHash;
       const found = right && same ? this.#principals.get(name) : undefined;
       outcome = found ? 'right' : right ? 'undecided' : 'wrong';
       if (!found) throw new Refusal('security.unauthenticated', 'User/Password not valid');
-      this.#remember(key, found);
+      this.#remember(key, {principal: found, passwordHash: stored ?? ''});
       return found;
     } finally {
-      this.#lockout.end(name, outcome);
+      this.#lockout.end(name, source, outcome);
     }
   }
 
-  #remember(key: string, who: Principal): void {
+  /** The stored text of a user whom a name that nobody has resembles, always the same one. */
+  #likeOf(name: string): string | undefined {
+    const users = [...this.#users.values()];
+    const place = Number.parseInt(hash('sha256', `${this.#verifiedKey}${name}`).slice(0, 8), 16);
+    return users[place % users.length]?.passwordHash;
+  }
+
+  #remember(key: string, verified: Pick<Verified, 'principal' | 'passwordHash'>): void {
     const [oldest] = this.#verified.keys();
     if (this.#verified.size >= verifiedMax && oldest !== undefined) this.#verified.delete(oldest);
     this.#verified.delete(key);
-    this.#verified.set(key, {
-      principal: who,
-      until: this.#options.clock.monotonic() + verifiedMs,
-    });
+    const until = this.#options.clock.monotonic() + verifiedMs;
+    this.#verified.set(key, {...verified, until});
   }
 }
 

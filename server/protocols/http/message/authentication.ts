@@ -62,7 +62,7 @@ export function authenticateSocket(
   const scheme = (space < 0 ? value : value.slice(0, space)).toLowerCase();
   const rest = space < 0 ? '' : value.slice(space + 1).trim();
   if (scheme === 'basic') return basicOnce(context, {socket, value, encoded: rest});
-  if (scheme === 'bearer') return bearer(context, rest);
+  if (scheme === 'bearer') return bearer(context, rest, sourceOf(socket));
   throw unauthenticated('Authentication not supported');
 }
 
@@ -80,24 +80,34 @@ function basicOnce(
   const {generation} = context.security;
   const known = context.credentials.get(socket);
   if (known?.value === value && known.generation === generation) return known.principal;
-  const found = basic(context, encoded);
+  const found = basic(context, encoded, sourceOf(socket));
   if (!(found instanceof Promise)) {
     context.credentials.set(socket, {value, principal: found, generation});
   }
   return found;
 }
 
-function basic(context: HttpContext, encoded: string): Principal | Promise<Principal> {
+/** The address at the other end, by which attempts are counted. */
+function sourceOf(socket: object): string {
+  const {remoteAddress} = socket as {readonly remoteAddress?: unknown};
+  return typeof remoteAddress === 'string' ? remoteAddress : '';
+}
+
+function basic(
+  context: HttpContext,
+  encoded: string,
+  source: string,
+): Principal | Promise<Principal> {
   const decoded = Buffer.from(encoded, 'base64').toString('utf8');
   const colon = decoded.indexOf(':');
   if (colon < 0) throw unauthenticated('Basic authentication error');
-  return context.security.authenticate(decoded.slice(0, colon), decoded.slice(colon + 1));
+  return context.security.authenticate(decoded.slice(0, colon), decoded.slice(colon + 1), source);
 }
 
-function bearer(context: HttpContext, token: string): Principal {
+function bearer(context: HttpContext, token: string, source: string): Principal {
   const {security} = context;
   if (isApiTokenValue(token)) {
-    const holder = security.principalOfApiToken(token);
+    const holder = security.principalOfApiToken(token, source);
     if (holder === undefined) throw unauthenticated('Invalid or expired API token');
     return holder;
   }
