@@ -69,6 +69,7 @@ export const serverSettingRows = {
   'svc.server.defaultDatabases': {
     type: 'string',
     default: '',
+    secret: true,
     scope: 'server',
     dynamic: false,
     description:
@@ -225,6 +226,15 @@ export const serverSettingRows = {
     scope: 'server',
     dynamic: true,
     description: 'How long a transaction over HTTP may stay idle before it is rolled back.',
+  },
+  'svc.server.httpSessionMaxPerUser': {
+    type: 'integer',
+    default: 1_000,
+    min: 1,
+    max: 10_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Most transactions that one user has open at once; root may have all 10,000.',
   },
   'svc.server.httpAuthSessionExpireTimeout': {
     type: 'duration',

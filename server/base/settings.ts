@@ -209,6 +209,49 @@ export const settingRows = {
     dynamic: true,
     description: 'Memory that all statements which run may hold together.',
   },
+  'svc.javascript.callTimeout': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: SECOND,
+    min: 1,
+    max: MINUTE,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Time of the processor that a call of JavaScript may take in a read, on a thread of its own.',
+  },
+  'svc.javascript.networkCallTimeout': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 20,
+    min: 1,
+    max: MINUTE,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'The same in a write, which runs on the network thread; a read that takes longer moves to ' +
+      'a thread of its own.',
+  },
+  'svc.keptMemoryMax': {
+    type: 'size',
+    default: 512 * MB,
+    min: MB,
+    max: TB,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Memory for session parameters, global variables, open transactions and fetched files of ' +
+      'all users but root.',
+  },
+  'svc.keptMemoryMaxPerUser': {
+    type: 'size',
+    default: 256 * MB,
+    min: MB,
+    max: TB,
+    scope: 'server',
+    dynamic: true,
+    description: 'The same for one user; root has no such bound.',
+  },
   'svc.graphViewMemoryMax': {
     type: 'size',
     default: 512 * MB,
@@ -332,7 +375,7 @@ export const settingRows = {
     default:
       '127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,0.0.0.0/8,' +
       '100.64.0.0/10,192.0.0.0/24,198.18.0.0/15,224.0.0.0/4,240.0.0.0/4,255.255.255.255/32,' +
-      '::1/128,::/128,fe80::/10,fc00::/7,ff00::/8',
+      '::/96,fe80::/10,fec0::/10,fc00::/7,ff00::/8,64:ff9b::/96,64:ff9b:1::/48,2001::/32,2002::/16',
     scope: 'server',
     dynamic: true,
     description:

@@ -261,7 +261,9 @@ export class ExchangeService implements Transfers {
   async #open({from}: ImportRequest): Promise<ImportSource> {
     if (typeof from !== 'string') return await openSent(from.name, from.path);
     const {sourceReader, settings} = this.#options;
-    const sources = new RequestSources(sourceReader, settings, true);
+    // Who imports is root, or was asked for the right by whoever calls.
+    const asker = {mayReadFiles: true, isRoot: true};
+    const sources = new RequestSources(sourceReader, settings, asker);
     return await openAddress(from, sources, this.newPath());
   }
 

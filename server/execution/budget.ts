@@ -110,6 +110,11 @@ export class Budget {
     this.#overrunMsMax = mayMove ? overrunMsMax : Number.POSITIVE_INFINITY;
   }
 
+  /** @throws {ThreadNeeded} when the run may begin again elsewhere, where it may take longer. */
+  moveIfItMay(): void {
+    if (this.#overrunMsMax !== Number.POSITIVE_INFINITY) throw new ThreadNeeded();
+  }
+
   /** Whether the next look would refuse. */
   get isOver(): boolean {
     return this.#cancellation?.aborted === true || this.#clock.monotonic() > this.#deadline;

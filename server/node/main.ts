@@ -11,6 +11,8 @@ import {runCommandLine} from '#server/commands/command-line.ts';
 import type {StartOptions} from '#server/commands/command.ts';
 
 async function start(options: StartOptions): Promise<number> {
+  // What the server writes holds hashes of passwords and all data: nobody else reads it.
+  process.umask(0o077);
   // Of this thread alone (bin/svc): others start from here, and have less to keep.
   setFlagsFromString('--initial-old-space-size=0');
   const {runServer} = await import('./run-server.ts');

@@ -10,7 +10,7 @@ export interface JavaScriptEngine {
 }
 
 export interface JavaScriptWorld {
-  /** Milliseconds that one call of a program may take. */
+  /** Milliseconds of the processor that one call of a program may take, its questions included. */
   readonly callMsMax: number;
   /** The time that the program sees, milliseconds since 1970-01-01 UTC. */
   readonly now: number;

@@ -12,7 +12,7 @@
 import {pbkdf2, timingSafeEqual} from 'node:crypto';
 import {promisify} from 'node:util';
 import {Refusal} from '#server/base/errors.ts';
-import {FairQueue} from '#server/base/fair-queue.ts';
+import {FairQueue} from './fair-queue.ts';
 import type {Random} from '#server/platform/clock.ts';
 
 const deriveKey = promisify(pbkdf2);

@@ -4,18 +4,24 @@
  *
  * Operators and functions reach data through `Graph` and `WritableGraph` alone, so a check here
  * cannot be walked around. Reading a record of a forbidden type is refused, not hidden: an answer
- * that silently lacks rows is a wrong answer. The right is asked once a type and statement. An
- * index is read only by who may read its type or a subtype, since its keys are values of records
- * and even a look-up that finds nothing tells something.
+ * that silently lacks rows is a wrong answer. The right is asked once a type and statement.
+ *
+ * A count over a family asks for every type in it. An index is read only by who may read its type or
+ * a subtype, since its keys are values of records and even a look-up that finds nothing tells
+ * something; entries of records that may not be read are passed over before anything is asked of
+ * them, since a refusal would tell that they are there. Following an edge asks to read its type, and
+ * an edge is made between vertices that may be updated.
  * `root`, and users whose groups allow everything, never pay for it (service.ts).
  */
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {RecordRight} from '#server/access/rights.ts';
 import {Refusal} from '#server/base/errors.ts';
+import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Graph, NewRecord, ScanOrder, Source, WritableGraph} from '#server/execution/graph.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 import {readableEntries} from './database/readable-entries.ts';
+import {GuardedEdges} from './guarded-edges.ts';
 
 /** Asks for rights on types and remembers what is allowed. */
 export class TypeGuard {
@@ -62,10 +68,22 @@ const words: Readonly<Record<RecordRight, string>> = {
 };
 
 export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Graph {
-  const requireIndex = (name: string): void => {
+  const familyOf = (type: CatalogType): readonly string[] => [...type.family].map(({name}) => name);
+  const edges = new GuardedEdges(graph, guard, catalog);
+  /** Whether all that the index holds may be read. */
+  const requireIndex = (name: string): boolean => {
     const type = catalog.typeById(catalog.requireIndex(name).typeId);
-    const subtypes = [...(type?.familyIds ?? [])].map(id => catalog.typeById(id)?.name ?? '');
-    guard.requireOneOf('readRecord', type === undefined ? subtypes : [type.name, ...subtypes]);
+    if (type === undefined) return true;
+    const family = familyOf(type);
+    guard.requireOneOf('readRecord', [type.name, ...family]);
+    return guard.allowsAll('readRecord', family);
+  };
+  const readableIds = (rids: readonly Rid[]): readonly Rid[] => {
+    const records = graph.records(rids);
+    return rids.filter((_rid, at) => {
+      const record = records[at];
+      return record !== undefined && guard.allowsAll('readRecord', [record.typeName]);
+    });
   };
   const readable = <R extends RecordValue | undefined>(record: R): R => {
     if (record !== undefined) guard.require('readRecord', record.typeName);
@@ -86,46 +104,60 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
       guard.require('readRecord', type);
       return graph.scanType(type, polymorphic, guarded(order));
     },
-    scanColumns: requested => {
-      const family = [...(catalog.type(requested.type)?.family ?? [])];
+    scanColumns: wanted => {
+      const type = catalog.type(wanted.type);
       // Columns show records of all types: what may be read of some only is read one by one.
-      return guard.allowsAll(
-        'readRecord',
-        family.map(({name}) => name),
-      )
-        ? graph.scanColumns(requested)
+      return guard.allowsAll('readRecord', type === undefined ? [] : familyOf(type))
+        ? graph.scanColumns(wanted)
         : undefined;
     },
     scanBuckets: (buckets, order) => graph.scanBuckets(buckets, guarded(order)),
     record: rid => readable(graph.record(rid)),
     records: rids => graph.records(rids).map(readable),
-    edgeTypes: names => graph.edgeTypes(names),
-    hops: (vertices, choice) => graph.hops(vertices, choice),
-    hopsBetween: (pairs, choice) => graph.hopsBetween(pairs, choice),
-    packedEdges: (bucket, chunk) => graph.packedEdges(bucket, chunk),
+    edgeTypes: names => edges.types(names),
+    hops: (vertices, choice) => edges.hops(vertices, choice),
+    hopsBetween: (pairs, choice) => edges.asked(graph.hopsBetween(pairs, choice)),
+    packedEdges: (bucket, chunk) =>
+      edges.allReadable ? graph.packedEdges(bucket, chunk) : undefined,
     hopEdges: (hops, vertices) => graph.hopEdges(hops, vertices).map(readable),
-    degrees: (vertices, choice) => graph.degrees(vertices, choice),
+    degrees: (vertices, choice) => edges.degrees(vertices, choice),
     // Whoever is told of a record's type has looked at it.
     typesByBucket: () => undefined,
     indexPoint(index, key) {
-      requireIndex(index);
-      return graph.indexPoint(index, key);
+      const isWhole = requireIndex(index);
+      const rids = graph.indexPoint(index, key);
+      return isWhole ? rids : readableIds(rids);
     },
     indexRange(index, range, descending) {
-      requireIndex(index);
-      return graph.indexRange(index, range, descending);
+      const isWhole = requireIndex(index);
+      const source = graph.indexRange(index, range, descending);
+      return isWhole ? source : mapped(source, readableIds);
     },
     indexEntries(index, which, descending) {
-      requireIndex(index);
+      const isWhole = requireIndex(index);
       const source = graph.indexEntries(index, which, descending);
-      return readableEntries(source, rids => graph.records(rids).map(readable));
+      const may = (record: RecordValue): boolean =>
+        isWhole || guard.allowsAll('readRecord', [record.typeName]);
+      return readableEntries(source, rids =>
+        graph
+          .records(rids)
+          .map(record => (record !== undefined && may(record) ? record : undefined)),
+      );
     },
     ranked(index, request, effort) {
-      requireIndex(index);
+      const type = catalog.typeById(catalog.requireIndex(index).typeId);
+      // The scores of records follow from all others that the index holds.
+      for (const name of type === undefined ? [] : familyOf(type)) {
+        guard.require('readRecord', name);
+      }
       return graph.ranked(index, request, effort);
     },
     countType(type, polymorphic) {
       guard.require('readRecord', type);
+      const known = polymorphic ? catalog.type(type) : undefined;
+      for (const name of known === undefined ? [] : familyOf(known)) {
+        guard.require('readRecord', name);
+      }
       return graph.countType(type, polymorphic);
     },
     isSubtype: (type, ancestor) => graph.isSubtype(type, ancestor),
@@ -133,11 +165,31 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
   };
 }
 
+/** A source whose portions are made others. */
+function mapped<T>(source: Source<T>, map: (portion: readonly T[]) => readonly T[]): Source<T> {
+  return {
+    next(max) {
+      const portion = source.next(max);
+      return portion && map(portion);
+    },
+    close: () => source.close(),
+  };
+}
+
 /** `graph` is the unguarded one: it tells the type of what is about to be changed. */
-export function guardWrites(writes: WritableGraph, graph: Graph, guard: TypeGuard): WritableGraph {
+export function guardWrites(
+  writes: WritableGraph,
+  graph: Graph,
+  {guard, catalog}: {readonly guard: TypeGuard; readonly catalog: Catalog},
+): WritableGraph {
+  const edges = new GuardedEdges(graph, guard, catalog);
   return {
     create(record: NewRecord): RecordValue | undefined {
       guard.require('createRecord', record.type);
+      for (const end of [record.from, record.to]) {
+        const vertex = end && graph.record(end);
+        if (vertex !== undefined) guard.require('updateRecord', vertex.typeName);
+      }
       return writes.create(record);
     },
     replace(rid: Rid, properties: ReadonlyMap<string, Value>, options): RecordValue | undefined {
@@ -153,10 +205,12 @@ export function guardWrites(writes: WritableGraph, graph: Graph, guard: TypeGuar
     },
     removeEdges(vertex: RecordValue) {
       guard.require('deleteRecord', vertex.typeName);
+      edges.requireDeletable(vertex);
       return writes.removeEdges(vertex);
     },
     delete(record: RecordValue): boolean {
       guard.require('deleteRecord', record.typeName);
+      edges.requireDeletable(record);
       return writes.delete(record);
     },
   };

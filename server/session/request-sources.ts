@@ -5,6 +5,7 @@
  * Files are for users who may change security, as an import is; an address is fetched once a
  * statement, before the run that reads it.
  */
+import type {KeptHolder} from './kept-memory.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {MissingSource} from '#server/execution/missing-prerequisites.ts';
@@ -14,17 +15,31 @@ import type {SourceReader} from '#server/platform/source-reader.ts';
 const addressesMax = 64;
 const timeoutMs = 30_000;
 
+/** For whom a statement reads. */
+export interface Asker {
+  readonly mayReadFiles: boolean;
+  readonly isRoot: boolean;
+  /** Where what was fetched counts; absent: nowhere, since it is not kept for a statement. */
+  readonly memory?: KeptHolder;
+}
+
 export class RequestSources implements Sources {
   readonly #reader: SourceReader;
   readonly #settings: () => Settings;
-  readonly #mayReadFiles: boolean;
+  readonly #asker: Asker;
   /** By address; made for the first one, since hardly a statement has any. */
   #fetched: Map<string, Uint8Array> | undefined;
 
-  constructor(reader: SourceReader, settings: () => Settings, mayReadFiles: boolean) {
+  constructor(reader: SourceReader, settings: () => Settings, asker: Asker) {
     this.#reader = reader;
     this.#settings = settings;
-    this.#mayReadFiles = mayReadFiles;
+    this.#asker = asker;
+  }
+
+  /** Lets go of what was fetched. Idempotent. */
+  close(): void {
+    this.#fetched = undefined;
+    this.#asker.memory?.close();
   }
 
   open(source: string): Iterable<Uint8Array> {
@@ -42,10 +57,17 @@ export class RequestSources implements Sources {
         'files are not read: svc.opencypher.loadCsv.allowFileUrls is off',
       );
     }
-    if (!this.#mayReadFiles) {
+    if (!this.#asker.mayReadFiles) {
       throw new Refusal('security.denied', 'files are read for users who may change security only');
     }
     const root = settings.get('svc.opencypher.loadCsv.importDirectory');
+    if (root === '' && !this.#asker.isRoot) {
+      throw new Refusal(
+        'security.denied',
+        'files are read for root only as long as no folder is set for them ' +
+          '(svc.opencypher.loadCsv.importDirectory)',
+      );
+    }
     return this.#reader.file(pathOf(source), root === '' ? undefined : root);
   }
 
@@ -69,6 +91,8 @@ export class RequestSources implements Sources {
       bytesMax: settings.get('svc.opencypher.loadCsv.maxRemoteSize'),
       timeoutMs,
     });
+    const {memory} = this.#asker;
+    memory?.resize(memory.bytes + bytes.length);
     this.#fetched.set(address, bytes);
   }
 }

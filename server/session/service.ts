@@ -15,6 +15,7 @@ import type {Catalog} from '#server/catalog/catalog.ts';
 import {requireDatabaseSetting} from '#server/catalog/database-settings.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {MemoryPool} from '#server/execution/budget.ts';
+import {KeptMemory} from './kept-memory.ts';
 import type {FunctionRegistry, TableFunction} from '#server/execution/function-registry.ts';
 import {
   type Procedure,
@@ -125,6 +126,7 @@ export class SessionService implements Service {
   readonly #queries: RunningQueries;
   readonly #runner: StatementRunner;
   readonly #pool: MemoryPool;
+  readonly #memory: KeptMemory;
   readonly #cacheMemory: ServerCacheMemory;
   readonly #admission: Admission;
   readonly #surroundings: RequestSurroundings;
@@ -148,9 +150,14 @@ export class SessionService implements Service {
     this.#procedures = proceduresWith(brought.map(({signature}) => signature));
     const tables = brought.map(({signature, table}) => [signature.name, table] as const);
     this.#functions = createFunctionRegistry([{tables: Object.fromEntries(tables)}]);
-    this.#sessions = new TransactionSessions(clock, random, timers, () => ({
+    this.#memory = new KeptMemory(this.#pool, () => ({
+      all: settings().get('svc.keptMemoryMax'),
+      perUser: settings().get('svc.keptMemoryMaxPerUser'),
+    }));
+    this.#sessions = new TransactionSessions({clock, random, timers}, this.#memory, () => ({
       idleMs: settings().get('svc.server.httpSessionExpireTimeout'),
       sessionsMax,
+      sessionsMaxOfUser: settings().get('svc.server.httpSessionMaxPerUser'),
     }));
     const {cluster} = options;
     let leads = cluster?.isLeader ?? true;
@@ -169,12 +176,14 @@ export class SessionService implements Service {
       valueBytesMax: () => settings().get('svc.queryValueSizeMax'),
       pool: this.#pool,
       timeoutMs: () => settings().get('svc.command.timeout'),
+      javascriptMs: () => settings().get('svc.javascript.networkCallTimeout'),
       takesWrites: () => cluster?.isLeader ?? true,
     };
     const {sourceReader, security} = options;
     this.#surroundings = {
       sourceReader,
       settings,
+      memory: this.#memory,
       serverOf: principal => new PrincipalView(principal, this, security),
       ended: (database, failure) => this.#met(database, failure),
     };
@@ -256,9 +265,9 @@ export class SessionService implements Service {
     const access = this.#access(principal, request.database);
     const session = this.#open(request.database);
     const registered = this.#queries.start(principal.name, request);
+    const parts = new RequestRun(registered, session, {principal, access}, this.#surroundings);
     try {
       const {transactionId, requestId} = request;
-      const parts = new RequestRun(registered, session, {principal, access}, this.#surroundings);
       const cursor =
         transactionId !== undefined
           ? this.#runInside(principal, transactionId, parts)
@@ -268,12 +277,12 @@ export class SessionService implements Service {
       // A short read is done already; awaiting what is there would only cost time.
       if (!(cursor instanceof Promise)) return cursor;
       return cursor.catch((error: unknown) => {
-        registered.done();
+        parts.end();
         this.#met(session.database, error);
         throw registered.failure(error);
       });
     } catch (error) {
-      registered.done();
+      parts.end();
       this.#met(session.database, error);
       throw error;
     }
@@ -394,7 +403,7 @@ export class SessionService implements Service {
     const {engine} = this.#options;
     const database = engine.status(name) === 'fenced' ? undefined : engine.database(name);
     await withLeader(() => engine.dropDatabase(name));
-    if (database !== undefined) this.#databases.get(database)?.kept.close();
+    if (database !== undefined) this.#databases.get(database)?.close();
   }
 
   /**
@@ -403,7 +412,7 @@ export class SessionService implements Service {
    */
   databaseDropped(database: Database): void {
     this.#endUsersOf(database.name, database.refusal);
-    this.#databases.get(database)?.kept.close();
+    this.#databases.get(database)?.close();
   }
 
   /** This server takes commits from now on: what another one left unfinished goes on here. */
@@ -432,7 +441,7 @@ export class SessionService implements Service {
     const {engine} = this.#options;
     const database = engine.status(name) === 'fenced' ? undefined : engine.database(name);
     engine.closeDatabase(name);
-    if (database !== undefined) this.#databases.get(database)?.kept.close();
+    if (database !== undefined) this.#databases.get(database)?.close();
     this.#sessions.endWhere(session => session.database === name);
     return Promise.resolve();
   }
@@ -522,6 +531,7 @@ export class SessionService implements Service {
 
   endSessionsOf(user: string): void {
     this.#sessions.endWhere(session => session.user === user);
+    this.#queries.terminateWhere(query => query.user === user);
   }
 
   /** A database as imports and exports see it. */
@@ -591,6 +601,7 @@ export class SessionService implements Service {
       javascript: this.#options.javascript,
       settings,
       environment: this.#runner.environment,
+      memory: this.#memory,
       limits: {
         get depthMax() {
           return settings().get('svc.parser.depthMax');

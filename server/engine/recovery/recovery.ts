@@ -14,7 +14,7 @@ import type {LogRecord} from '#server/log/segment-reader.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
-import type {Reader} from '#server/storage/store.ts';
+import {type Reader, type Store, StoreFailure} from '#server/storage/store.ts';
 import {Applier} from '#server/transactions/apply.ts';
 import {DatabaseSet, type OpenDatabase, readPosition} from '../database-set.ts';
 import {
@@ -387,7 +387,11 @@ async function adoptFound(
   const known = new Set(databases.state.databases.map(entry => entry.name));
   for (const name of databaseNames(options)) {
     if (known.has(name)) continue;
-    const store = await options.stores.open(databases.path(name), {mustExist: true});
+    const store = await openFound(options, databases.path(name));
+    if (store === undefined) {
+      options.logger.log('warn', 'database.not-ours', {directory: name});
+      continue;
+    }
     const position = readPosition(store, databases.path(name), options.formats);
     store.close();
     if (position === undefined) {
@@ -402,6 +406,16 @@ async function adoptFound(
   for (const {name, bytes} of databases.editedDocuments()) {
     const version = (databases.document(name)?.version ?? 0) + 1;
     await propose('put-document', {head: {name, version}, bytes});
+  }
+}
+
+/** The store in a directory; undefined when it is none, as `lost+found` of a volume is. */
+async function openFound(options: RecoveryOptions, path: string): Promise<Store | undefined> {
+  try {
+    return await options.stores.open(path, {mustExist: true});
+  } catch (error) {
+    if (error instanceof StoreFailure && error.kind === 'absent') return undefined;
+    throw error;
   }
 }
 

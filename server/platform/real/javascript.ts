@@ -3,7 +3,8 @@
  *
  * Memory is that of the module, 64 MiB for all sandboxes: the interpreter's own limit counts
  * pieces and not their sizes. Time is bounded twice. The interpreter asks between its steps whether
- * it is to end; a loop inside of one step (a search in a long text, a list of four thousand million
+ * the thread has worked for as long as a call may (time in which others had the processor is not
+ * counted, so that a busy machine refuses nothing); a loop inside of one step (a search in a long text, a list of four thousand million
  * holes) does not ask. So each call also runs under node's watchdog, which ends it some time later
  * whatever it does.
  * Invariant: a module that was ended in the middle of a call, or broke down by itself, is never
@@ -27,7 +28,11 @@ const stackBytesMax = 256 << 10;
 const pagesMin = 256;
 const pagesMax = 1_024;
 /** How much later than the interpreter the watchdog ends a call. */
-const watchdogMsMore = 1_000;
+const watchdogMsMore = 400;
+/** How much longer on the clock than of the processor a call may take: others work meanwhile. */
+const clockShare = 5;
+/** What reading a program may take: nothing of it runs, and the interpreter may be cold. */
+const readMsMax = 1_000;
 
 interface Module {
   readonly quickjs: QuickJSWASMModule;
@@ -109,6 +114,7 @@ class Sandbox implements JavaScriptSandbox {
   readonly #ask: QuickJSHandle;
   readonly #programs: QuickJSHandle[] = [];
   #deadline = Number.POSITIVE_INFINITY;
+  #clockDeadline = Number.POSITIVE_INFINITY;
   /** How many calls stand in each other: what a program asks may call another program. */
   #calls = 0;
   /** What `answer` threw: it comes out of the call whatever the program makes of it. */
@@ -176,8 +182,12 @@ class Sandbox implements JavaScriptSandbox {
   }
 
   #isEnded(): boolean {
-    if (this.#thrown !== undefined || performance.now() > this.#deadline) return true;
+    if (this.#thrown !== undefined || this.#isLate) return true;
     return this.#world.isEnded();
+  }
+
+  get #isLate(): boolean {
+    return workedMs() > this.#deadline || performance.now() > this.#clockDeadline;
   }
 
   /**
@@ -188,12 +198,15 @@ class Sandbox implements JavaScriptSandbox {
    */
   #enter(work: () => Evaluation, care: 'watched' | 'unwatched'): QuickJSHandle {
     if (this.#module.isBroken) throw startsAnew();
-    const {callMsMax} = this.#world;
+    const callMsMax = care === 'watched' ? this.#world.callMsMax : readMsMax;
     const isOutermost = this.#calls === 0;
-    if (isOutermost) this.#deadline = performance.now() + callMsMax;
+    if (isOutermost) {
+      this.#deadline = workedMs() + callMsMax;
+      this.#clockDeadline = performance.now() + clockShare * callMsMax;
+    }
     this.#calls += 1;
     try {
-      const timeoutMs = callMsMax + watchdogMsMore;
+      const timeoutMs = clockShare * callMsMax + watchdogMsMore;
       const isWatched = isOutermost && care === 'watched';
       const done = isWatched ? this.#watchdog.run(work, timeoutMs) : {answer: work()};
       if (done !== undefined) return this.#unwrapped(done.answer);
@@ -216,14 +229,21 @@ class Sandbox implements JavaScriptSandbox {
     const seen: unknown = this.#context.dump(handle);
     handle.dispose();
     if (this.#thrown !== undefined) throw this.#thrown.error;
-    if (performance.now() > this.#deadline) throw this.#tookTooLong();
+    if (this.#isLate) throw this.#tookTooLong();
     throw new Refusal('javascript.failed', `JavaScript: ${failureText(seen)}`);
   }
 
   #tookTooLong(): Refusal {
     const {callMsMax} = this.#world;
-    return new Refusal('javascript.failed', `a call of JavaScript took more than ${callMsMax} ms`);
+    const message = `a call of JavaScript took more than ${callMsMax} ms`;
+    return new Refusal('javascript.failed', message, {detail: {callMsMax}});
   }
+}
+
+/** Milliseconds that this thread had a processor for. */
+function workedMs(): number {
+  const {user, system} = process.threadCpuUsage();
+  return (user + system) / 1_000;
 }
 
 const failureLengthMax = 500;

@@ -6,7 +6,7 @@
  * followed here, each like a first address.
  */
 import {lookup} from 'node:dns';
-import {closeSync, openSync, readSync, realpathSync} from 'node:fs';
+import {closeSync, constants, fstatSync, openSync, readSync, realpathSync} from 'node:fs';
 import {get as getPlain, type IncomingMessage} from 'node:http';
 import {get as getSecure} from 'node:https';
 import {BlockList, isIP, type LookupFunction} from 'node:net';
@@ -42,7 +42,11 @@ function openSource(path: string, root: string | undefined): number {
   try {
     const real = realpathSync(root === undefined ? path : join(root, path));
     if (root !== undefined && !real.startsWith(realpathSync(root) + sep)) throw outside(path);
-    return openSync(real, 'r');
+    // A pipe without a writer would hold the thread until one opens it.
+    const descriptor = openSync(real, constants.O_RDONLY | constants.O_NONBLOCK);
+    if (fstatSync(descriptor).isFile()) return descriptor;
+    closeSync(descriptor);
+    throw new Refusal('source.refused', `'${path}' is no regular file`);
   } catch (error) {
     if (error instanceof Refusal) throw error;
     throw unreadable(path, error);

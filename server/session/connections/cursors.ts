@@ -2,7 +2,9 @@
  * Cursors over what is at hand: rows made by a command, or the pieces of an answer that had to
  * be whole before its first byte may leave (a statement that commits).
  */
+import {pause} from '#server/execution/operator.ts';
 import {attributesOf} from '#server/execution/output.ts';
+import type {QueryResult} from '#server/execution/query-result.ts';
 import {jsonText} from '#server/model/json.ts';
 import {RecordValue, type Value} from '#server/model/value.ts';
 import type {ResultCursor, ResultFormat, ResultSummary} from '../session.ts';
@@ -77,5 +79,17 @@ function rowPieces(rows: readonly string[], format: ResultFormat): readonly Buff
       return [Buffer.from(`{"vertices":[],"edges":[],"records":[${rows.join(',')}]}`)];
     default:
       return rows.length === 0 ? [] : [Buffer.from(rows.join(','))];
+  }
+}
+
+/** Takes all pieces; answers a promise only when the plan pauses. */
+export function takePieces(result: QueryResult, into: Buffer[]): undefined | Promise<void> {
+  for (;;) {
+    const piece = result.pull();
+    if (piece === undefined) return undefined;
+    if (piece === pause) return result.rest().then(() => takePieces(result, into));
+    // The result would use the bytes for its next piece again.
+    into.push(result.isWhole ? piece : Buffer.from(piece));
+    if (result.isWhole) return undefined;
   }
 }

@@ -6,6 +6,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
+import type {KeptMemory} from '../kept-memory.ts';
 import {
   createRecordJson,
   type RecordJson,
@@ -70,6 +71,8 @@ export interface DatabaseSessionOptions {
   readonly javascript: JavaScriptEngine;
   readonly settings: () => Settings;
   readonly environment: RunEnvironment;
+  /** What users have the server keep. */
+  readonly memory: KeptMemory;
   readonly limits: ParseLimits;
   readonly recordBytesMax: number;
   readonly indexKeyBytesMax: number;
@@ -131,6 +134,16 @@ export class DatabaseSession {
   resumeWork(): void {
     void this.executor.resume();
     this.views.open();
+  }
+
+  /** The database is closed or gone: nothing is kept of it. */
+  close(): void {
+    this.kept.close();
+    this.globals.clear();
+  }
+
+  get memory(): KeptMemory {
+    return this.#options.memory;
   }
 
   get procedures(): Procedures {

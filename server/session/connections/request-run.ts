@@ -7,6 +7,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Refusal} from '#server/base/errors.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {ServerView} from '#server/execution/external-access.ts';
+import type {KeptMemory} from '../kept-memory.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {RequestSources} from '../request-sources.ts';
@@ -19,6 +20,7 @@ import type {RunRequest} from '../session.ts';
 export interface RequestSurroundings {
   readonly sourceReader: SourceReader;
   readonly settings: () => Settings;
+  readonly memory: KeptMemory;
   /** What SHOW may tell a principal. */
   serverOf(principal: Principal): ServerView;
   /** Hears what a statement failed with after it had begun to answer, or that it did not. */
@@ -55,9 +57,12 @@ export class RequestRun implements StatementContext {
   }
 
   get sources(): RequestSources {
-    const {sourceReader, settings} = this.#surroundings;
-    const mayReadFiles = this.access.allows('updateSecurity');
-    this.#sources ??= new RequestSources(sourceReader, settings, mayReadFiles);
+    const {sourceReader, settings, memory} = this.#surroundings;
+    this.#sources ??= new RequestSources(sourceReader, settings, {
+      mayReadFiles: this.access.allows('updateSecurity'),
+      isRoot: this.#principal.root,
+      memory: memory.holder(this.guard?.user),
+    });
     return this.#sources;
   }
 
@@ -71,6 +76,7 @@ export class RequestRun implements StatementContext {
 
   end(failure?: unknown): void {
     this.signal.done();
+    this.#sources?.close();
     if (failure !== undefined) this.#surroundings.ended(this.session.database, failure);
   }
 }

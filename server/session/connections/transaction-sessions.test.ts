@@ -1,6 +1,9 @@
 /** Sessions belong to a user, run one statement at a time, end on failure and when idle. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import {MemoryPool} from '#server/execution/budget.ts';
+import {KeptMemory} from '../kept-memory.ts';
+import {createMachine} from '#server/platform/real/machine.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
@@ -23,8 +26,13 @@ function transaction(): Transaction & {rolledBack: number} {
 
 function setUp(): {timers: ManualTimers; sessions: TransactionSessions} {
   const timers = new ManualTimers();
-  const limits = () => ({idleMs: 30_000, sessionsMax: 3});
-  return {timers, sessions: new TransactionSessions(timers, random, timers, limits)};
+  const limits = () => ({idleMs: 30_000, sessionsMax: 4, sessionsMaxOfUser: 3});
+  const memory = new KeptMemory(new MemoryPool(() => 1e6, createMachine()), () => ({
+    all: 1e6,
+    perUser: 1e6,
+  }));
+  const sessions = new TransactionSessions({clock: timers, random, timers}, memory, limits);
+  return {timers, sessions};
 }
 
 const refusedWith = (code: string) => (error: unknown) =>

@@ -15,6 +15,8 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
+import type {KeptHolder, KeptMemory} from '../kept-memory.ts';
+import {rootName} from '#server/access/users.ts';
 import {KeptVariables} from '../programs/kept-variables.ts';
 import type {RunningTransaction} from '../session.ts';
 import {uuidOf} from '#server/platform/uuid.ts';
@@ -30,6 +32,8 @@ interface OpenSession {
   /** The isolation of this transaction and of those that follow it. */
   readonly isolation: Isolation;
   readonly parameters: KeptVariables;
+  /** What its transaction wrote. */
+  readonly written: KeptHolder;
   readonly startedAt: number;
   /** By the clock that nobody sets. */
   readonly begunMs: number;
@@ -51,7 +55,12 @@ const endedBy = {
 export interface SessionLimits {
   readonly idleMs: number;
   readonly sessionsMax: number;
+  /** Of one user; root may have all. */
+  readonly sessionsMaxOfUser: number;
 }
+
+/** One of so many sessions is root's alone. */
+const rootShare = 10;
 
 /** A session in use; `done` gives it back, `fail` ends it with its transaction rolled back. */
 export interface HeldSession {
@@ -59,6 +68,10 @@ export interface HeldSession {
   transaction: Transaction | undefined;
   readonly isolation: Isolation;
   readonly parameters: KeptVariables;
+  /** Counts the memory of its next parameter. */
+  newParameter(): KeptHolder;
+  /** Counts what the transaction has written. @throws {Refusal} `query.memory`, `-total`. */
+  charge(): void;
   /** The session was ended from outside: the statement is to stop and then say so. */
   readonly aborted: boolean;
   done(): void;
@@ -74,11 +87,21 @@ type GiveBack = (how: 'done' | 'ended' | 'failed' | 'unknown') => void;
 class Held implements HeldSession {
   readonly #session: OpenSession;
   readonly #give: GiveBack;
+  readonly #memory: KeptMemory;
   #isHeld = true;
 
-  constructor(session: OpenSession, give: GiveBack) {
+  constructor(session: OpenSession, memory: KeptMemory, give: GiveBack) {
     this.#session = session;
+    this.#memory = memory;
     this.#give = give;
+  }
+
+  newParameter(): KeptHolder {
+    return this.#memory.holder(shareOf(this.#session.user));
+  }
+
+  charge(): void {
+    this.#session.written.resize(this.#session.transaction?.writeBytes ?? 0);
   }
 
   get transaction(): Transaction | undefined {
@@ -124,24 +147,31 @@ export class TransactionSessions {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #timers: Timers;
+  readonly #memory: KeptMemory;
   readonly #limits: () => SessionLimits;
+  /** How many sessions each user has. */
+  readonly #counts = new Map<string, number>();
   readonly #open = new Map<string, OpenSession>();
   /** Ended, other than by rollback: id to owner and reason; insertion-ordered, bounded. */
   readonly #tombstones = new Map<string, {user: string; reason: EndReason}>();
   #cancelSweep: (() => void) | undefined;
 
-  constructor(clock: Clock, random: Random, timers: Timers, limits: () => SessionLimits) {
+  constructor(
+    {clock, random, timers}: {clock: Clock; random: Random; timers: Timers},
+    memory: KeptMemory,
+    limits: () => SessionLimits,
+  ) {
     this.#clock = clock;
     this.#random = random;
     this.#timers = timers;
+    this.#memory = memory;
     this.#limits = limits;
   }
 
   /** @param tag - Free text by which the transaction is listed. */
   add(user: string, database: string, transaction: Transaction, tag?: string): string {
-    if (this.#open.size >= this.#limits().sessionsMax) {
-      throw new Refusal('admission.full', `${this.#open.size} transactions are open already`);
-    }
+    this.#checkRoom(user);
+    this.#counts.set(user, this.#countOf(user) + 1);
     const id = `AS-${uuidOf(this.#random)}`;
     this.#open.set(id, {
       id,
@@ -150,6 +180,7 @@ export class TransactionSessions {
       transaction,
       isolation: transaction.isolation,
       parameters: new KeptVariables(),
+      written: this.#memory.holder(shareOf(user)),
       startedAt: this.#clock.now(),
       begunMs: this.#clock.monotonic(),
       tag,
@@ -160,6 +191,28 @@ export class TransactionSessions {
     });
     this.#scheduleSweep();
     return id;
+  }
+
+  #countOf(user: string): number {
+    return this.#counts.get(user) ?? 0;
+  }
+
+  #checkRoom(user: string): void {
+    const {sessionsMax, sessionsMaxOfUser} = this.#limits();
+    const others = this.#open.size - this.#countOf(rootName);
+    const isFull =
+      user === rootName
+        ? this.#open.size >= sessionsMax
+        : others >= Math.max(1, sessionsMax - Math.ceil(sessionsMax / rootShare));
+    if (isFull) {
+      throw new Refusal('admission.full', `${this.#open.size} transactions are open already`);
+    }
+    if (user === rootName || this.#countOf(user) < sessionsMaxOfUser) return;
+    throw new Refusal(
+      'admission.full',
+      `user '${user}' has ${sessionsMaxOfUser} transactions open already ` +
+        '(svc.server.httpSessionMaxPerUser)',
+    );
   }
 
   isLive(user: string, database: string, id: string): boolean {
@@ -174,7 +227,7 @@ export class TransactionSessions {
     if (session.busy) await this.#wait(session);
     if (this.#open.get(id) !== session) this.#find(user, database, id);
     session.busy = true;
-    return new Held(session, how => {
+    return new Held(session, this.#memory, how => {
       if (how === 'done') this.#release(session);
       else if (how === 'ended') this.#forget(session);
       else this.#bury(session, how);
@@ -299,6 +352,8 @@ export class TransactionSessions {
       session.transaction?.rollback();
       return;
     }
+    const {transaction, written} = session;
+    written.resize(Math.min(written.bytes, transaction?.writeBytes ?? 0));
     session.lastUsedMs = this.#clock.monotonic();
     const next = session.waiters.shift();
     if (next === undefined) session.busy = false;
@@ -306,7 +361,13 @@ export class TransactionSessions {
   }
 
   #forget(session: OpenSession): void {
-    this.#open.delete(session.id);
+    if (this.#open.delete(session.id)) {
+      const left = this.#countOf(session.user) - 1;
+      if (left > 0) this.#counts.set(session.user, left);
+      else this.#counts.delete(session.user);
+    }
+    session.written.close();
+    session.parameters.clear();
     session.busy = false;
     for (const admit of session.waiters.splice(0)) admit();
   }
@@ -346,4 +407,9 @@ export class TransactionSessions {
       if (!session.busy && now - session.lastUsedMs > idleMs) this.#bury(session, 'expired');
     }
   }
+}
+
+/** Root's memory is in no share. */
+function shareOf(user: string): string | undefined {
+  return user === rootName ? undefined : user;
 }

@@ -28,6 +28,8 @@ import type {ReadSchema, TargetDatabase} from '../statements/target-database.ts'
 const depthMax = 32;
 /** What JavaScript asks of the database ends before the interpreter's own time does. */
 const answerMsMax = 1_000;
+/** Time on the clock that a question may take, by the time of the processor that a call may. */
+const answerShare = 5;
 
 const noChanges: ReadonlyMap<string, Value | undefined> = new Map();
 
@@ -36,6 +38,8 @@ export interface ProgramsOptions {
   readonly schema: ReadSchema;
   readonly signal: Cancellation;
   readonly memoryBytesMax: number;
+  /** `svc.javascript.callTimeout` of the thread that it runs on. */
+  readonly callMsMax: number;
 }
 
 export class Programs implements InnerPrograms {
@@ -145,14 +149,17 @@ export class Programs implements InnerPrograms {
       return work(this.#scripts(context));
     } catch (error) {
       context.budget.look();
+      const isLong = error instanceof Refusal && error.detail['callMsMax'] !== undefined;
+      if (isLong) context.budget.moveIfItMay();
       throw error;
     }
   }
 
   #scripts(context: ExecutionContext): JavaScriptPrograms {
-    const {session} = this.#options;
+    const {session, callMsMax} = this.#options;
     const {random, startedAt, budget} = context;
     this.#javascript ??= new JavaScriptPrograms(session.javascript, {
+      callMsMax,
       now: startedAt,
       random: () => random.u32() / 2 ** 32,
       isEnded: () => budget.isOver,
@@ -169,8 +176,9 @@ export class Programs implements InnerPrograms {
     if (kind === 'query' && query.writes) {
       throw new Refusal('query.not-idempotent', 'database.query only reads: use database.command');
     }
-    const {signal, memoryBytesMax} = this.#options;
-    const budget = new Budget(context.clock, {timeoutMs: answerMsMax, memoryBytesMax}, signal);
+    const {signal, memoryBytesMax, callMsMax} = this.#options;
+    const timeoutMs = Math.min(answerMsMax, answerShare * callMsMax);
+    const budget = new Budget(context.clock, {timeoutMs, memoryBytesMax}, signal);
     return [...innerRows(query, {...inside(query, context, parameters), budget})];
   }
 

@@ -17,8 +17,6 @@ import type {
   JavaScriptWorld,
 } from '#server/platform/javascript.ts';
 
-const callMsMax = 1_000;
-
 /** What a program may ask of the database: `query` reads, `command` may write. */
 export interface DatabaseQuestion {
   readonly kind: 'query' | 'command';
@@ -40,7 +38,7 @@ export interface TriggerVerdict {
   readonly changes: ReadonlyMap<string, Value | undefined>;
 }
 
-export interface ProgramWorld extends Pick<JavaScriptWorld, 'now' | 'random' | 'isEnded'> {
+export interface ProgramWorld extends Omit<JavaScriptWorld, 'answer'> {
   readonly answer: (question: DatabaseQuestion) => readonly Value[];
 }
 
@@ -81,7 +79,7 @@ export class JavaScriptPrograms {
   }
 
   #open(): JavaScriptSandbox {
-    const {now, random, isEnded, answer} = this.#world;
+    const {callMsMax, now, random, isEnded, answer} = this.#world;
     this.#sandbox ??= this.#engine.open({
       callMsMax,
       now,
@@ -118,7 +116,7 @@ export function checkJavaScript(
   const never = (): never => {
     throw new Refusal('javascript.failed', 'code that is only read asks nothing');
   };
-  const world = {callMsMax, now: 0, random: () => 0, isEnded: () => false};
+  const world = {callMsMax: 1_000, now: 0, random: () => 0, isEnded: () => false};
   const sandbox = engine.open({...world, answer: never});
   try {
     sandbox.program('event' in routine ? triggerSource(routine.code) : functionSource(routine));

@@ -9,33 +9,60 @@
 import {Refusal} from '#server/base/errors.ts';
 import {isNumberArray} from '#server/model/compare.ts';
 import {jsonText} from '#server/model/json.ts';
+import type {KeptHolder} from '../kept-memory.ts';
 import {RecordValue, type Value} from '#server/model/value.ts';
 
 const variablesMax = 1_000;
 const textLengthMax = 1_048_576;
 
+/** What a variable takes beside the text of its value. */
+const entryBytes = 256;
+
+interface Variable {
+  readonly value: Value;
+  readonly memory: KeptHolder;
+}
+
 export class KeptVariables {
   /** By the name of the parameter that reads them. */
-  readonly #values = new Map<string, Value>();
+  readonly #variables = new Map<string, Variable>();
+  #values: ReadonlyMap<string, Value> = new Map();
 
-  /** @throws {Refusal} `argument` when there are too many, or the value is too large. */
-  set(name: string, value: Value): void {
+  /**
+   * @param memory - Of whoever sets it; the variables close it.
+   * @throws {Refusal} `argument` when there are too many, or the value is too large; what the
+   *   memory is refused for.
+   */
+  set(name: string, value: Value, memory: KeptHolder): void {
     const kept = withoutRecords(value);
-    if (jsonText(kept).length > textLengthMax) {
+    const {length} = jsonText(kept);
+    if (length > textLengthMax) {
       throw new Refusal('argument', `${name} is longer than ${textLengthMax} characters`);
     }
-    if (!this.#values.has(name) && this.#values.size >= variablesMax) {
+    const before = this.#variables.get(name);
+    if (before === undefined && this.#variables.size >= variablesMax) {
       throw new Refusal('argument', `there are ${variablesMax} variables already`);
     }
-    this.#values.set(name, kept);
+    memory.resize(2 * (length + name.length) + entryBytes);
+    before?.memory.close();
+    this.#variables.set(name, {value: kept, memory});
+    this.#changed();
   }
 
   delete(name: string): void {
-    this.#values.delete(name);
+    this.#variables.get(name)?.memory.close();
+    this.#variables.delete(name);
+    this.#changed();
   }
 
   clear(): void {
-    this.#values.clear();
+    for (const {memory} of this.#variables.values()) memory.close();
+    this.#variables.clear();
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#values = new Map(Array.from(this.#variables, ([name, {value}]) => [name, value]));
   }
 
   /** The parameters of a statement, which stand before variables of the same name. */

@@ -8,7 +8,7 @@ let world: ServiceWorld;
 let database: TestDatabase;
 
 before(async () => {
-  world = await ServiceWorld.open();
+  world = await ServiceWorld.open({'svc.javascript.networkCallTimeout': '1000'});
   database = await world.database(['CREATE DOCUMENT TYPE Note', 'CREATE DOCUMENT TYPE Empty']);
   for (const n of [1, 2, 3]) await database.run(`INSERT INTO Note SET n = ${n}`);
 });

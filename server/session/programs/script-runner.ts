@@ -217,10 +217,18 @@ class ScriptRun {
         return [done('console', {level: ast.level, message})];
       }
       case 'set-global': {
-        const {globals} = this.#parts.session;
+        const {access, guard, session} = this.#parts;
+        const {globals} = session;
+        if (!access.allows('updateDatabaseSettings')) {
+          throw new Refusal(
+            'security.denied',
+            `User '${guard?.user ?? ''}' is not allowed to set variables of the database`,
+            {detail: {right: 'updateDatabaseSettings'}},
+          );
+        }
         const value = await this.#value(ast.value);
         if (value === null) globals.delete(`$${ast.name}`);
-        else globals.set(`$${ast.name}`, value);
+        else globals.set(`$${ast.name}`, value, session.memory.holder(guard?.user));
         return [];
       }
       default:

@@ -51,7 +51,7 @@ export async function runSessionCommand(
       break;
     case 'set': {
       const value = await valueOf(host, parts, command.value, held);
-      held.parameters.set(command.name, value);
+      held.parameters.set(command.name, value, held.newParameter());
       more = [
         ['name', command.name],
         ['value', value],

@@ -75,3 +75,31 @@ test('while memory is short nothing begins beside what runs', async () => {
 function isFull(error: unknown, says: RegExp): boolean {
   return error instanceof Refusal && error.code === 'admission.full' && says.test(error.message);
 }
+
+test('H3: no user keeps others out, and root always gets in', async () => {
+  const gate = new Admission(() => ({...limits, concurrentMax: 4}), new ManualTimers());
+  const eve = Array.from({length: 4}, () => gate.tryEnter('eve')).filter(Boolean);
+  assert.equal(eve.length, 2, 'all but two places');
+  void gate.enter('eve').catch(() => undefined);
+  const bob = gate.tryEnter('bob');
+  assert.ok(bob, 'another user does not wait behind her');
+  assert.ok(gate.tryEnter(undefined), 'the last place is for root');
+  const carol = gate.enter('carol');
+  bob.leave();
+  await carol;
+});
+
+test('H3: who waits least has the next turn, and a flood displaces itself', async () => {
+  const timers = new ManualTimers();
+  const gate = new Admission(() => ({...limits, queueLengthMax: 3}), timers);
+  const first = await gate.enter('eve');
+  const flood = Array.from({length: 3}, () => gate.enter('eve'));
+  const outcomes = Promise.allSettled(flood);
+  const bob = gate.enter('bob');
+  first.leave();
+  (await flood[0])?.leave();
+  (await bob).leave();
+  timers.advance(1_000);
+  const ends = (await outcomes).map(({status}) => status);
+  assert.deepEqual(ends, ['fulfilled', 'fulfilled', 'rejected']);
+});

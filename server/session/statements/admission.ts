@@ -5,11 +5,15 @@
  * durable (commits must queue together to share one fdatasync), nor while a stream waits for its
  * reader (a client that does not read would keep others out). Short statements that finish
  * within one turn of the event loop never wait. Over the limits, of places or of the memory that
- * running statements hold, a statement queues, first come first served, up to a time and a
- * length; beyond either it is refused, retryably (503). A stream that goes on is never refused.
+ * running statements hold, a statement queues, up to a time and a length; beyond either it is
+ * refused, retryably (503). A stream that goes on is never refused.
+ *
+ * Users take turns in the queue. One place is for root alone, and one more for whoever is not the
+ * user that holds all the others, so that no user keeps others out with statements that never end.
  * Source: specification, Limits, "Query admission gate".
  */
 import {Refusal} from '#server/base/errors.ts';
+import {FairQueue} from '#server/security/fair-queue.ts';
 import type {Timers} from '#server/platform/clock.ts';
 
 export interface AdmissionLimits {
@@ -57,13 +61,20 @@ export class ExecutionPermit {
 }
 
 interface Waiter {
-  admit: () => void;
+  readonly admit: () => void;
+  readonly displace: () => void;
 }
+
+/** Who a place is for; undefined: root, or the server itself. */
+export type Owner = string | undefined;
 
 export class Admission {
   readonly #limits: () => AdmissionLimits;
   readonly #timers: Timers;
-  readonly #queue: Waiter[] = [];
+  readonly #queue = new FairQueue<Waiter>();
+  readonly #rootQueue = new FairQueue<Waiter>();
+  /** Places that each user holds, root left out. */
+  readonly #held = new Map<string, number>();
   #running = 0;
   #refused = 0;
 
@@ -77,7 +88,7 @@ export class Admission {
   }
 
   get queued(): number {
-    return this.#queue.length;
+    return this.#queue.size + this.#rootQueue.size;
   }
 
   /** How many were refused since the start. */
@@ -86,46 +97,56 @@ export class Admission {
   }
 
   /** Whether who comes now need not wait; what is done within the turn needs no place then. */
-  get isOpen(): boolean {
-    return this.#queue.length === 0 && this.#hasRoom();
+  isOpen(owner: Owner): boolean {
+    return !this.#waitsBefore(owner) && this.#hasRoom(owner);
   }
 
   /** A place at once, or undefined when the caller has to `enter`. */
-  tryEnter(): ExecutionPermit | undefined {
-    return this.isOpen ? this.#take() : undefined;
+  tryEnter(owner?: Owner): ExecutionPermit | undefined {
+    return this.isOpen(owner) ? this.#take(owner) : undefined;
   }
 
   /** Calls `work` with a place: at once when there is one, else when one becomes free. */
-  within<T>(work: (place: ExecutionPermit) => T | Promise<T>): T | Promise<T> {
-    const place = this.tryEnter();
-    return place === undefined ? this.enter().then(work) : work(place);
+  within<T>(owner: Owner, work: (place: ExecutionPermit) => T | Promise<T>): T | Promise<T> {
+    const place = this.tryEnter(owner);
+    return place === undefined ? this.enter(owner).then(work) : work(place);
   }
 
   /** @throws {Refusal} `admission.full` when the queue is full or the wait took too long. */
-  async enter(): Promise<ExecutionPermit> {
-    const place = this.tryEnter();
+  async enter(owner?: Owner): Promise<ExecutionPermit> {
+    const place = this.tryEnter(owner);
     if (place !== undefined) return place;
     const {queueLengthMax, queueTimeoutMs} = this.#limits();
-    if (this.#queue.length >= queueLengthMax) {
-      this.#refused += 1;
-      throw new Refusal(
-        'admission.full',
-        `${this.#queue.length} statements wait already (svc.queryQueueMaxSize); retry later`,
-      );
+    if (this.#queueOf(owner).size >= queueLengthMax) {
+      const displaced = owner === undefined ? undefined : this.#queue.displace(owner);
+      if (displaced === undefined) throw this.#full(queueLengthMax);
+      displaced.displace();
     }
-    return this.#wait(queueTimeoutMs);
+    return this.#wait(owner, queueTimeoutMs);
   }
 
-  #wait(timeoutMs: number): Promise<ExecutionPermit> {
+  #full(queueLengthMax: number): Refusal {
+    this.#refused += 1;
+    return new Refusal(
+      'admission.full',
+      `${queueLengthMax} statements wait already (svc.queryQueueMaxSize); retry later`,
+    );
+  }
+
+  #wait(owner: Owner, timeoutMs: number): Promise<ExecutionPermit> {
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         admit: () => {
           cancel();
-          resolve(this.#take());
+          resolve(this.#take(owner));
+        },
+        displace: () => {
+          cancel();
+          reject(this.#full(this.#limits().queueLengthMax));
         },
       };
       const cancel = this.#timers.after(timeoutMs, () => {
-        this.#queue.splice(this.#queue.indexOf(waiter), 1);
+        this.#queueOf(owner).remove(owner ?? '', waiter);
         this.#refused += 1;
         reject(
           new Refusal(
@@ -134,28 +155,54 @@ export class Admission {
           ),
         );
       });
-      this.#queue.push(waiter);
+      this.#queueOf(owner).push(owner ?? '', waiter);
     });
+  }
+
+  #queueOf(owner: Owner): FairQueue<Waiter> {
+    return owner === undefined ? this.#rootQueue : this.#queue;
   }
 
   /** Lets in who waits, as far as there is room; memory was given back, or a place. */
   admitMore(): void {
-    while (this.#queue.length > 0 && this.#hasRoom()) this.#queue.shift()?.admit();
+    while (this.#rootQueue.size > 0 && this.#hasRoom(undefined)) this.#rootQueue.shift()?.admit();
+    while (this.#queue.size > 0) {
+      const next = this.#queue.shift(this.#mayTurn);
+      if (next === undefined) return;
+      next.admit();
+    }
   }
 
-  #hasRoom(): boolean {
+  readonly #mayTurn = (owner: string): boolean => this.#hasRoom(owner);
+
+  /** Whether somebody waits whose turn comes before that of whoever comes now. */
+  #waitsBefore(owner: Owner): boolean {
+    if (this.#rootQueue.size > 0) return true;
+    return owner !== undefined && this.#queue.size > 0 && this.#queue.hasTurn(this.#mayTurn);
+  }
+
+  #hasRoom(owner: Owner): boolean {
     const limits = this.#limits();
     const {concurrentMax} = limits;
     if (concurrentMax === 0) return true;
-    return this.#running < concurrentMax && !(this.#running > 0 && limits.memoryIsShort);
+    if (this.#running > 0 && limits.memoryIsShort) return false;
+    if (owner === undefined) return this.#running < concurrentMax;
+    const ofUsers = Math.max(1, concurrentMax - 1);
+    const ofOne = Math.max(1, concurrentMax - 2);
+    return this.#running < ofUsers && (this.#held.get(owner) ?? 0) < ofOne;
   }
 
-  #take(): ExecutionPermit {
-    return new ExecutionPermit(this.#count);
+  #take(owner: Owner): ExecutionPermit {
+    return new ExecutionPermit(by => this.#count(owner, by));
   }
 
-  readonly #count = (by: 1 | -1): void => {
+  #count(owner: Owner, by: 1 | -1): void {
     this.#running += by;
+    if (owner !== undefined) {
+      const held = (this.#held.get(owner) ?? 0) + by;
+      if (held > 0) this.#held.set(owner, held);
+      else this.#held.delete(owner);
+    }
     if (by < 0) this.admitMore();
-  };
+  }
 }

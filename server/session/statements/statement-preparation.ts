@@ -2,14 +2,16 @@
  * From the text of a statement to what is to run, and what it is refused for before it does: by
  * what it is, where it stands, and who sends it.
  */
-import type {DatabaseRight} from '#server/access/rights.ts';
+import type {DatabaseRight, RecordRight} from '#server/access/rights.ts';
 import {assert} from '#server/base/assert.ts';
 import {queryTerminated, Refusal} from '#server/base/errors.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
 import type {MissingType, MissingSource} from '#server/execution/missing-prerequisites.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import {type PreparedAhead, statementLengthMax} from '../connections/database-session.ts';
+import {TypeGuard} from '../guarded-graph.ts';
 import type {Prepared, PreparedBatched} from './prepared.ts';
 import type {PreparedQuery} from './prepared-query.ts';
 import type {StatementContext} from './statement-context.ts';
@@ -81,14 +83,61 @@ export function sourceInside({address}: MissingSource): Refusal {
 
 /** @throws {Refusal} `security.denied`. */
 export function requireSchemaRight(
-  {access, guard}: Pick<StatementContext, 'access' | 'guard'>,
+  {access, guard, session}: Pick<StatementContext, 'access' | 'guard' | 'session'>,
   command: SchemaCommand,
 ): void {
   const {right, what} = rightFor(command);
-  if (access.allows(right)) return;
-  throw new Refusal('security.denied', `User '${guard?.user ?? ''}' is not allowed to ${what}`, {
-    detail: {right},
-  });
+  if (!access.allows(right)) {
+    throw new Refusal('security.denied', `User '${guard?.user ?? ''}' is not allowed to ${what}`, {
+      detail: {right},
+    });
+  }
+  if (guard === undefined) return;
+  const types = new TypeGuard(access, guard.user);
+  for (const {record, type} of recordRightsFor(command, session.schema.catalog)) {
+    types.require(record, type);
+  }
+}
+
+/**
+ * The rights on records that a change of the schema needs beside its own: what renames, restrains,
+ * indexes, watches or empties a type could be used to read or to lose its records.
+ */
+function recordRightsFor(
+  command: SchemaCommand,
+  catalog: Catalog,
+): readonly {readonly record: RecordRight; readonly type: string}[] {
+  const familyOf = (
+    record: RecordRight,
+    name: string | undefined,
+  ): ReturnType<typeof recordRightsFor> =>
+    (name === undefined ? [] : (catalog.type(name)?.family ?? [])).map(type => ({
+      record,
+      type: type.name,
+    }));
+  switch (command.kind) {
+    case 'alter-type':
+    case 'rebuild-type':
+      return familyOf('readRecord', command.name);
+    case 'alter-property':
+    case 'create-index':
+      return familyOf('readRecord', command.type);
+    case 'create-trigger':
+      return familyOf('readRecord', command.trigger.typeName);
+    case 'drop-type':
+    case 'truncate-type':
+      return familyOf('deleteRecord', command.name);
+    case 'drop-bucket':
+    case 'truncate-bucket':
+      return familyOf('deleteRecord', typeOfBucket(catalog, command.name));
+    default:
+      return [];
+  }
+}
+
+function typeOfBucket(catalog: Catalog, name: string): string | undefined {
+  const bucket = catalog.bucket(name);
+  return bucket && catalog.typeOfBucket(bucket.id)?.name;
 }
 
 /** The right that a change of the schema needs. Code in JavaScript is a matter of security. */

@@ -68,6 +68,8 @@ export interface RunEnvironment {
   readonly pool: MemoryPool;
   /** `svc.command.timeout`; 0: none. */
   readonly timeoutMs: () => number;
+  /** What a call of JavaScript may take on this thread. */
+  readonly javascriptMs: () => number;
   /** False on a replica, which takes no writes, not even those that it would make by itself. */
   readonly takesWrites: () => boolean;
 }
@@ -120,6 +122,8 @@ export interface ResultOptions {
   readonly limit: number | undefined;
   readonly limitDefault: number;
   readonly ceiling: number;
+  /** Most rows that the groups of the user let an answer have; -1 for no limit. */
+  readonly groupLimit: number;
 }
 
 export class StatementRun {
@@ -152,6 +156,7 @@ export class StatementRun {
       schema: data.context,
       signal: options.signal,
       memoryBytesMax: environment.memoryBytesMax(),
+      callMsMax: environment.javascriptMs(),
     });
     this.context = contextOf(query, data, options, environment, {
       programs: this.#programs,
@@ -265,7 +270,8 @@ export function answerLimit(
 ): {readonly limit: number; readonly stated: boolean} {
   const stated = requested.limit !== undefined || known !== undefined;
   const cap = capOf(requested, known);
-  return {limit: stated ? cap : smallerCap(cap, requested.ceiling), stated};
+  const limit = stated ? cap : smallerCap(cap, requested.ceiling);
+  return {limit: smallerCap(limit, requested.groupLimit), stated};
 }
 
 /** `limit` absent: the default or the LIMIT of the statement, whichever is greater. */
@@ -316,7 +322,8 @@ function contextOf(
     memo: new SubplanMemo(),
     counts: newWriteCounts(),
   };
-  const serverMs = serverTimeoutMs(catalog, environment);
+  const serverMs =
+    smallest(serverTimeoutMs(catalog, environment), readTimeoutOf(query, options)) ?? 0;
   if (query.timeoutMs === undefined && serverMs === 0) return unbounded;
   const ownMs = query.timeoutMs && numberWithoutRow(query.timeoutMs, unbounded);
   const timeoutMs = smallest(ownMs, serverMs);
@@ -349,7 +356,12 @@ function graphsOf(
   const writing = hasTriggers(catalog, ['create', 'update', 'delete'])
     ? firingWrites(writer, plain, catalog, fire)
     : writer;
-  return {graph, writes: guard ? guardWrites(writing, plain, guard) : writing};
+  return {graph, writes: guard ? guardWrites(writing, plain, {guard, catalog}) : writing};
+}
+
+/** What the groups of a user let a read take; 0: no limit. */
+function readTimeoutOf(query: PreparedQuery, {guard}: RunOptions): number {
+  return query.writes || guard === undefined ? 0 : Math.max(0, guard.access.readTimeout);
 }
 
 /** Zero and undefined mean no limit. */

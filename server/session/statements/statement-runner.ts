@@ -8,13 +8,12 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal, queryTerminated} from '#server/base/errors.ts';
+import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {extendsCatalog} from '#server/catalog/encode.ts';
 import {type Cancellation, eitherOf} from '#server/base/cancellation.ts';
 import type {Budget} from '#server/execution/budget.ts';
-import {pause} from '#server/execution/operator.ts';
-import type {QueryResult} from '#server/execution/query-result.ts';
 import {
   type MissingType,
   MissingSource,
@@ -30,7 +29,7 @@ import type {AlignedMember} from '#server/cluster/align.ts';
 import type {TransferCommand} from '#server/plan/statement.ts';
 import type {Transfers} from '../transfers.ts';
 import type {Contention} from './contention.ts';
-import {newSummary, PiecesCursor, rowsCursor} from '../connections/cursors.ts';
+import {newSummary, PiecesCursor, rowsCursor, takePieces} from '../connections/cursors.ts';
 import type {DatabaseSession} from '../connections/database-session.ts';
 import type {Explanation} from './explain.ts';
 import {ofOneEntry} from '#server/cluster/leadership.ts';
@@ -222,6 +221,7 @@ export class StatementRunner implements StatementHost {
         const cursor = await this.#collect(parts, prepared, data);
         // Told to stop too late to notice: what it wrote is not there all the same.
         if (held.aborted) throw new Refusal('query.terminated', 'the transaction was terminated');
+        held.charge();
         held.done();
         parts.end();
         return cursor;
@@ -306,9 +306,10 @@ export class StatementRunner implements StatementHost {
     return own ?? this.#settings().get('svc.txRetries');
   }
 
-  consistencyOf(request: RunRequest): ResultOptions {
+  consistencyOf(request: RunRequest, access?: DatabaseAccess): ResultOptions {
     const settings = this.#settings();
     return {
+      groupLimit: access?.resultSetLimit ?? -1,
       format: request.format,
       typeHints: request.typeHints,
       limit: request.limit,
@@ -334,7 +335,7 @@ export class StatementRunner implements StatementHost {
   /** The answer is whole before its first byte leaves: what it tells of is committed. */
   #runBatched(parts: StatementContext): Promise<ResultCursor> {
     return Promise.resolve(
-      this.#admission.within(place =>
+      this.#admission.within(parts.guard?.user, place =>
         finallyDo(
           async () => this.#batched(parts),
           () => place.leave(),
@@ -353,7 +354,7 @@ export class StatementRunner implements StatementHost {
         const {after} = prepared();
         const options = runOptions(parts);
         const run = new StatementRun(after, data, options, this.environment, rows.rows);
-        const result = run.result(this.consistencyOf(parts.request));
+        const result = run.result(this.consistencyOf(parts.request, parts.access));
         const pieces: Buffer[] = [];
         try {
           await takePieces(result, pieces);
@@ -500,6 +501,7 @@ export class StatementRunner implements StatementHost {
       return this.#runHeld(parts, held, transaction);
     }
     const cursor = await this.#script(parts, prepared.script, transaction);
+    held.charge();
     held.done();
     return cursor;
   }
@@ -557,7 +559,7 @@ export class StatementRunner implements StatementHost {
     };
     return mapError(
       () =>
-        this.#admission.within(place =>
+        this.#admission.within(parts.guard?.user, place =>
           mapError(
             () => streaming(place),
             () => place.leave(),
@@ -574,7 +576,12 @@ export class StatementRunner implements StatementHost {
       return this.#here(parts, query, data);
     }
     const elsewhere = (): Streaming | undefined => {
-      const result = threads.start(parts, query, data, this.consistencyOf(parts.request));
+      const result = threads.start(
+        parts,
+        query,
+        data,
+        this.consistencyOf(parts.request, parts.access),
+      );
       return result && {result, close: () => result.close()};
     };
     const far = threads.isFor(query) ? elsewhere() : undefined;
@@ -594,7 +601,7 @@ export class StatementRunner implements StatementHost {
     data: RunData,
   ): Streaming & {readonly budget: Budget} {
     const run = new StatementRun(query, data, runOptions(parts), this.environment);
-    const result = run.result(this.consistencyOf(parts.request));
+    const result = run.result(this.consistencyOf(parts.request, parts.access));
     return {result, close: () => run.close(), budget: run.context.budget};
   }
 
@@ -632,7 +639,7 @@ export class StatementRunner implements StatementHost {
   /** A script holds one place from its begin to its end; `outer` is the client's transaction. */
   #script(parts: StatementContext, script: Script, outer?: Transaction): Promise<ResultCursor> {
     return Promise.resolve(
-      this.#admission.within(place =>
+      this.#admission.within(parts.guard?.user, place =>
         finallyDo(
           () => runScript(this, partsWith(parts, {place}), script, outer),
           () => place.leave(),
@@ -647,20 +654,24 @@ export class StatementRunner implements StatementHost {
     query: PreparedQuery,
     data: RunData,
   ): ResultCursor | Promise<ResultCursor> {
-    if (query.single !== undefined && data.kind === 'write' && this.#admission.isOpen) {
+    if (
+      query.single !== undefined &&
+      data.kind === 'write' &&
+      this.#admission.isOpen(parts.guard?.user)
+    ) {
       const made = runSingle(query.single, query.form, {
         parts,
         data,
-        requested: this.consistencyOf(parts.request),
+        requested: this.consistencyOf(parts.request, parts.access),
       });
       if (made !== undefined) return made;
     }
-    return this.#admission.within(place => {
+    return this.#admission.within(parts.guard?.user, place => {
       let run: StatementRun | undefined;
       return finallyDo(
         () => {
           run = new StatementRun(query, data, runOptions(parts), this.environment);
-          const result = run.result(this.consistencyOf(parts.request));
+          const result = run.result(this.consistencyOf(parts.request, parts.access));
           const pieces: Buffer[] = [];
           const pausing = takePieces(result, pieces);
           const collected = (): ResultCursor => {
@@ -777,17 +788,5 @@ class OwnTransaction implements TransactOptions {
 
   committed({changes}: RecordWriter): Promise<void> | undefined {
     return this.session.views.follow(changes);
-  }
-}
-
-/** Takes all pieces; answers a promise only when the plan pauses. */
-function takePieces(result: QueryResult, into: Buffer[]): undefined | Promise<void> {
-  for (;;) {
-    const piece = result.pull();
-    if (piece === undefined) return undefined;
-    if (piece === pause) return result.rest().then(() => takePieces(result, into));
-    // The result would use the bytes for its next piece again.
-    into.push(result.isWhole ? piece : Buffer.from(piece));
-    if (result.isWhole) return undefined;
   }
 }

@@ -48,6 +48,7 @@ export interface ThreadSpending {
   readonly valueBytesMax: number;
   readonly memoryTotalMax: number;
   readonly timeoutMs: number;
+  readonly javascriptMs: number;
 }
 
 /** A function of the database's own, as `prepare` of a run's home finds it. */

@@ -97,6 +97,7 @@ export class ThreadDispatch {
       valueBytesMax: environment.valueBytesMax(),
       memoryTotalMax: settings().get('svc.queryMemoryTotalMax'),
       timeoutMs: environment.timeoutMs(),
+      javascriptMs: settings().get('svc.javascript.callTimeout'),
     };
   }
 }

@@ -175,7 +175,7 @@ export class ThreadRunner {
 
   #environmentOf({spending}: PlanTask): RunEnvironment {
     const {clock, random, timers, machine, ledger} = this.#means;
-    const {memoryBytesMax, valueBytesMax, memoryTotalMax, timeoutMs} = spending;
+    const {memoryBytesMax, valueBytesMax, memoryTotalMax, timeoutMs, javascriptMs} = spending;
     return {
       clock,
       random,
@@ -184,6 +184,7 @@ export class ThreadRunner {
       valueBytesMax: () => valueBytesMax,
       pool: new MemoryPool(() => memoryTotalMax, machine, ledger),
       timeoutMs: () => timeoutMs,
+      javascriptMs: () => javascriptMs,
       takesWrites: () => false,
     };
   }
