@@ -23,7 +23,7 @@ export BUSY CLASS CYCLES DIR HOURS KEEP ONLY PROFILE ROUNDS RUNS SECONDS SEED SI
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: help start dev test alone check docs crash cuts simulate mutants fuzz conformance keep bench clean resources \
+.PHONY: help start dev test alone check docs crash cuts simulate mutants fuzz conformance keep bench clean resources attack \
 	prepared rocksdb cluster porcupine images e2e release
 
 help: ## list the commands
@@ -76,6 +76,9 @@ porcupine: prepared ## have an outside checker judge histories of real clusters:
 
 fuzz: prepared ## feed parsers and requests with nonsense: TARGET=sql SECONDS=60
 	$(call run,server/testing/fuzz/fuzz.ts)
+
+attack: prepared ## attack a server of its own as a user without rights, all doors at once: PROFILE=exhaust SECONDS=30
+	$(call run,server/testing/attack/attack.ts)
 
 conformance: prepared ## replay recorded exchanges or an outside suite: SUITE=http DIR=... REPORT=file
 	$(call run,server/testing/conformance/conformance.ts)
