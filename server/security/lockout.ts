@@ -1,6 +1,6 @@
 /**
- * The brake on guessing: five wrong passwords for a name from one address within 30 s lock that name
- * there for 30 s.
+ * The brake on guessing: five wrong passwords for a name from one address within 30 s lock that
+ * name there for 30 s.
  *
  * Other addresses go on, so nobody locks out whoever he guesses at. An attacker with many addresses
  * meets the bound of the name: fifty wrong ones in 30 s lock it for every address from which its

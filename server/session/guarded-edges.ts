@@ -1,6 +1,6 @@
 /**
- * Edges as far as a user may read them: following one asks for the right on its type, since that two
- * records are connected is what an edge says.
+ * Edges as far as a user may read them: following one asks for the right on its type, since that
+ * two records are connected is what an edge says.
  *
  * An edge type that is named is asked for at once. Where every type is followed, the right is asked
  * for the types of the edges that are met, and what is only counted is met one by one then.

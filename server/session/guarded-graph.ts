@@ -6,11 +6,11 @@
  * cannot be walked around. Reading a record of a forbidden type is refused, not hidden: an answer
  * that silently lacks rows is a wrong answer. The right is asked once a type and statement.
  *
- * A count over a family asks for every type in it. An index is read only by who may read its type or
- * a subtype, since its keys are values of records and even a look-up that finds nothing tells
+ * A count over a family asks for every type in it. An index is read only by who may read its type
+ * or a subtype, since its keys are values of records and even a look-up that finds nothing tells
  * something; entries of records that may not be read are passed over before anything is asked of
- * them, since a refusal would tell that they are there. Following an edge asks to read its type, and
- * an edge is made between vertices that may be updated.
+ * them, since a refusal would tell that they are there. Following an edge asks to read its type,
+ * and an edge is made between vertices that may be updated.
  * `root`, and users whose groups allow everything, never pay for it (service.ts).
  */
 import type {DatabaseAccess} from '#server/access/decide.ts';

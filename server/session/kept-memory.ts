@@ -1,6 +1,6 @@
 /**
- * What users have the server keep between or beside their statements: parameters of sessions, global
- * variables, what open transactions wrote, fetched files.
+ * What users have the server keep between or beside their statements: parameters of sessions,
+ * global variables, what open transactions wrote, fetched files.
  *
  * All of it counts in the pool of the statements that run, so that no sum of them ends the process,
  * and in a share of its user. Root counts too and has no share: the bound of all the others leaves

@@ -2,8 +2,8 @@
  * The attack: a user without any right opens all of his doors at once on a real server of its own
  * on the loopback interface, while root asks short questions and says how it was answered.
  *
- * `make attack` takes half a minute, `make attack PROFILE=exhaust` ten. It ends with 1 when root was
- * refused once, when root's slowest hundredth waited longer than is promised, when the server
+ * `make attack` takes half a minute, `make attack PROFILE=exhaust` ten. It ends with 1 when root
+ * was refused once, when root's slowest hundredth waited longer than is promised, when the server
  * took more memory than is promised, or when it ended.
  */
 import {readFileSync} from 'node:fs';

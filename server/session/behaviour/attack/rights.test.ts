@@ -142,7 +142,8 @@ test('M4: a change of the schema reads no records that its user may not read', a
     'ALTER TYPE Secret NAME Harmless',
     "ALTER PROPERTY Secret.name REGEXP 'X.*'",
     'CREATE INDEX ON Secret (name) UNIQUE',
-    "CREATE TRIGGER t AFTER CREATE ON TYPE Secret EXECUTE SQL 'INSERT INTO Mine SET n = $record.name'",
+    'CREATE TRIGGER t AFTER CREATE ON TYPE Secret ' +
+      "EXECUTE SQL 'INSERT INTO Mine SET n = $record.name'",
     'TRUNCATE TYPE Secret UNSAFE',
     'DROP TYPE Secret UNSAFE',
     'REBUILD TYPE Secret',

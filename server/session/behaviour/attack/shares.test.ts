@@ -122,7 +122,7 @@ test('H3: endless statements of one user keep nobody out, and end with their use
   }
 });
 
-test('H7: JavaScript in a write ends after milliseconds, and in a read runs elsewhere', async () => {
+test('H7: a call of JavaScript in a write ends after some milliseconds', async () => {
   const database = await world.database([
     'CREATE DOCUMENT TYPE T',
     'DEFINE FUNCTION bad.test "return new RegExp(pattern).test(text)" ' +
