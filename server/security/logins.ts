@@ -34,7 +34,7 @@ export interface LoginsOptions {
   /** Longest life of a login, used or not; 0 for no end. */
   readonly absoluteMs: () => number;
   readonly countMax: () => number;
-  /** Of one user; root may have all. */
+  /** Most logins that one user has open; root may have all. */
   readonly countMaxOfUser: () => number;
 }
 

@@ -53,7 +53,7 @@ interface Waiting {
   readonly refuse: (reason: Refusal) => void;
 }
 
-/** Of so many turns, one goes to strangers while known ones wait. */
+/** One of so many turns goes to strangers while known ones wait. */
 const strangerEvery = 4;
 
 export class PasswordHasher {

@@ -68,23 +68,7 @@ const words: Readonly<Record<RecordRight, string>> = {
 };
 
 export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Graph {
-  const familyOf = (type: CatalogType): readonly string[] => [...type.family].map(({name}) => name);
   const edges = new GuardedEdges(graph, guard, catalog);
-  /** Whether all that the index holds may be read. */
-  const requireIndex = (name: string): boolean => {
-    const type = catalog.typeById(catalog.requireIndex(name).typeId);
-    if (type === undefined) return true;
-    const family = familyOf(type);
-    guard.requireOneOf('readRecord', [type.name, ...family]);
-    return guard.allowsAll('readRecord', family);
-  };
-  const readableIds = (rids: readonly Rid[]): readonly Rid[] => {
-    const records = graph.records(rids);
-    return rids.filter((_rid, at) => {
-      const record = records[at];
-      return record !== undefined && guard.allowsAll('readRecord', [record.typeName]);
-    });
-  };
   const readable = <R extends RecordValue | undefined>(record: R): R => {
     if (record !== undefined) guard.require('readRecord', record.typeName);
     return record;
@@ -123,6 +107,32 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
     degrees: (vertices, choice) => edges.degrees(vertices, choice),
     // Whoever is told of a record's type has looked at it.
     typesByBucket: () => undefined,
+    ...guardedIndexes(graph, guard, catalog),
+    isSubtype: (type, ancestor) => graph.isSubtype(type, ancestor),
+    typeExists: type => graph.typeExists(type),
+  };
+}
+
+type Indexes = 'indexPoint' | 'indexRange' | 'indexEntries' | 'ranked' | 'countType';
+
+/** Indexes and counts, which tell of records without showing them. */
+function guardedIndexes(graph: Graph, guard: TypeGuard, catalog: Catalog): Pick<Graph, Indexes> {
+  /** Whether all that the index holds may be read. */
+  const requireIndex = (name: string): boolean => {
+    const type = catalog.typeById(catalog.requireIndex(name).typeId);
+    if (type === undefined) return true;
+    const family = familyOf(type);
+    guard.requireOneOf('readRecord', [type.name, ...family]);
+    return guard.allowsAll('readRecord', family);
+  };
+  const readableIds = (rids: readonly Rid[]): readonly Rid[] => {
+    const records = graph.records(rids);
+    return rids.filter((_rid, at) => {
+      const record = records[at];
+      return record !== undefined && guard.allowsAll('readRecord', [record.typeName]);
+    });
+  };
+  return {
     indexPoint(index, key) {
       const isWhole = requireIndex(index);
       const rids = graph.indexPoint(index, key);
@@ -160,9 +170,12 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
       }
       return graph.countType(type, polymorphic);
     },
-    isSubtype: (type, ancestor) => graph.isSubtype(type, ancestor),
-    typeExists: type => graph.typeExists(type),
   };
+}
+
+/** The names of a type and all that extend it. */
+function familyOf(type: CatalogType): readonly string[] {
+  return [...type.family].map(({name}) => name);
 }
 
 /** A source whose portions are made others. */

@@ -41,7 +41,7 @@ export class KeptMemory {
     this.#limits = limits;
   }
 
-  /** Of all users but root. */
+  /** What all users but root keep. */
   get bytes(): number {
     return this.#bytes;
   }

@@ -4,9 +4,9 @@
  * Memory is that of the module, 64 MiB for all sandboxes: the interpreter's own limit counts
  * pieces and not their sizes. Time is bounded twice. The interpreter asks between its steps whether
  * the thread has worked for as long as a call may (time in which others had the processor counts
- * on the clock alone, so that a busy machine refuses little); a loop inside of one step (a search in
- * a long text, a list of four thousand million holes) does not ask. So each call also runs under
- * node's watchdog, which ends it some time later whatever it does.
+ * on the clock alone, so that a busy machine refuses little); a loop inside of one step (a search
+ * in a long text, a list of four thousand million holes) does not ask. So each call also runs
+ * under node's watchdog, which ends it some time later whatever it does.
  * Invariant: a module that was ended in the middle of a call, or broke down by itself, is never
  * entered again; a new one takes its place.
  */

@@ -55,7 +55,7 @@ const endedBy = {
 export interface SessionLimits {
   readonly idleMs: number;
   readonly sessionsMax: number;
-  /** Of one user; root may have all. */
+  /** Most sessions that one user has open; root may have all. */
   readonly sessionsMaxOfUser: number;
 }
 

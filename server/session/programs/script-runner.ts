@@ -163,6 +163,21 @@ class ScriptRun {
     this.#rows = await this.#answer(ast);
   }
 
+  async #setGlobal(ast: {readonly name: string; readonly value: Ast.Expression}): Promise<void> {
+    const {access, guard, session} = this.#parts;
+    const {globals} = session;
+    if (!access.allows('updateDatabaseSettings')) {
+      throw new Refusal(
+        'security.denied',
+        `User '${guard?.user ?? ''}' is not allowed to set variables of the database`,
+        {detail: {right: 'updateDatabaseSettings'}},
+      );
+    }
+    const value = await this.#value(ast.value);
+    if (value === null) globals.delete(`$${ast.name}`);
+    else globals.set(`$${ast.name}`, value, session.memory.holder(guard?.user));
+  }
+
   /** Carries the statement out; the rows that it answers where it is the last one. */
   async #answer(ast: Statement): Promise<readonly Value[]> {
     switch (ast.kind) {
@@ -216,21 +231,9 @@ class ScriptRun {
         const message = typeof value === 'string' ? value : jsonText(value);
         return [done('console', {level: ast.level, message})];
       }
-      case 'set-global': {
-        const {access, guard, session} = this.#parts;
-        const {globals} = session;
-        if (!access.allows('updateDatabaseSettings')) {
-          throw new Refusal(
-            'security.denied',
-            `User '${guard?.user ?? ''}' is not allowed to set variables of the database`,
-            {detail: {right: 'updateDatabaseSettings'}},
-          );
-        }
-        const value = await this.#value(ast.value);
-        if (value === null) globals.delete(`$${ast.name}`);
-        else globals.set(`$${ast.name}`, value, session.memory.holder(guard?.user));
+      case 'set-global':
+        await this.#setGlobal(ast);
         return [];
-      }
       default:
         return this.#execute(this.#bind(ast));
     }
