@@ -174,7 +174,11 @@ export class ExchangeService implements Transfers {
     const {sourceReader, settings, backups} = this.#options;
     const path = this.newPath();
     try {
-      await copyAddress(address, new RequestSources(sourceReader, settings, true), path);
+      await copyAddress(
+        address,
+        new RequestSources(sourceReader, settings, {mayReadFiles: true, isRoot: true}),
+        path,
+      );
       return await backups.restoreFile({...to, path}, tell);
     } finally {
       rmSync(path, {force: true});
