@@ -3,7 +3,7 @@
  *
  * Fields hold `*`, `?`, numbers, names of months and weekdays, ranges, lists and steps; Sunday is 0
  * and 7. Where day of month and day of week are both restricted, either is enough.
- * Source: reference 5.1 (the server's own scheduler reads the same).
+ * Source: docs/backup.md (the server's own scheduler reads the same).
  */
 
 export interface Cron {

@@ -4,7 +4,7 @@
  * Tiers keep the oldest archive of each of the latest hours, days, ISO weeks, months and years in
  * which there are archives. The newest archive is always kept, and so is whatever has a name that
  * says no time: it is somebody else's.
- * Source: specification, "Auto-backup configuration document".
+ * Source: docs/backup.md.
  */
 import type {ScheduleSpec} from '#operator/api/svc-backup.ts';
 import {dateOf} from './cron.ts';

@@ -1,7 +1,7 @@
 /**
  * The document of API tokens as a value, and the rules a token must keep.
  *
- * Format of `config/server-api-tokens.json` (reference 6.3): `{version: 1, tokens: [{tokenHash,
+ * Format of `config/server-api-tokens.json` (docs/http.md): `{version: 1, tokens: [{tokenHash,
  * tokenSuffix, name, database, expiresAt, createdAt, permissions}]}`. Of a token's value only its
  * SHA-256 and last four characters are kept. What a token may do stands in it, not in groups:
  * permissions that are not given give nothing.

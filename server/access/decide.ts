@@ -1,7 +1,7 @@
 /**
  * Who may do what: the one decision of access control, from values alone.
  *
- * Rules (reference 6.2): root may do everything. A user's groups on a database are those granted
+ * Rules (docs/http.md): root may do everything. A user's groups on a database are those granted
  * on its very name, else those granted on `*`; no grant at all means no access. A group's rules
  * are those of the database, else those that `*` defines under the same name. Rights of several
  * groups add up; a type's own rights stand in for the group's rights on type `*`. When none of the

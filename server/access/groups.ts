@@ -1,7 +1,7 @@
 /**
  * The groups document as a value: what each group may do, by database (`*` is every one).
  *
- * Format of `config/server-groups.json`, version 2 (reference 6.2):
+ * Format of `config/server-groups.json`, version 2 (docs/http.md):
  * `{version, databases: {"<db>|*": {groups: {<name>: {access, resultSetLimit, readTimeout,
  * types: {"<type>|*": {access}}}}}}}`. A version 1 file knew no `updateDatabaseSettings`; its
  * group `admin` gains it when read.

@@ -1,7 +1,7 @@
 /**
  * The seven rights a group can give: three on a database, four on the records of a type.
  *
- * Names are those of the documented group file (reference 6.2) and never change.
+ * Names are those of the documented group file (docs/http.md) and never change.
  */
 export const databaseRights = ['updateSecurity', 'updateSchema', 'updateDatabaseSettings'] as const;
 export const recordRights = ['createRecord', 'readRecord', 'updateRecord', 'deleteRecord'] as const;

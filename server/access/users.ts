@@ -1,7 +1,7 @@
 /**
  * The users document as a value, and the rules a user must keep.
  *
- * Format of `config/server-users.jsonl` (reference 6.1): one line a user,
+ * Format of `config/server-users.jsonl` (docs/http.md): one line a user,
  * `{name, password, databases: {"<db>|*": ["group"]}}`, the password hashed. A name may hold no
  * colon, since Basic credentials end the name there (API tokens use such names for the same
  * reason), and no control character. A grant may name a group that does not exist (yet).

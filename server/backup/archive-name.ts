@@ -2,7 +2,7 @@
  * Names of archives: `<database>-backup-<YYYYMMDD>-<HHMMSSmmm>.zip`, the moment in UTC, so that
  * names sort as the archives were made, in the night when clocks go back too. Those of earlier
  * releases stop at the second; they are listed, restored and rotated like the others.
- * Source: specification, "Archive layout".
+ * Source: docs/backup.md.
  */
 
 /** Milliseconds since 1970; what it names is a moment in UTC. */

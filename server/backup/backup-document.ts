@@ -5,7 +5,7 @@
  * Each field of a database's own section that is absent is inherited from `defaults`, and from the
  * built-in values behind them, field by field. `null` takes an inherited time window, tier table or
  * rate limit away. The whole document is checked before any of it is used.
- * Source: specification, "Auto-backup configuration document"; reference 5.1 for the bounds.
+ * Source: docs/backup.md.
  */
 import {cronFault} from './cron.ts';
 import {

@@ -1,7 +1,7 @@
 /**
  * The options of one backup or restore, as commands and statements give them by name. An unknown
  * one is refused: it would be believed to have had an effect.
- * Source: reference 5.3.
+ * Source: docs/backup.md.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {archiveNameFault} from './archive-name.ts';

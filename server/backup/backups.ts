@@ -4,7 +4,7 @@
  * A backup is a checkpoint of the database, which costs the writers nothing but the linking of
  * files, written into an archive by another thread. One database has one backup at a time. What a
  * killed process leaves (a checkpoint, a part of an archive) is removed by the next start.
- * Source: specification, "Backup concurrency and database lifecycle", "Backup command rules".
+ * Source: docs/backup.md.
  */
 import {existsSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync} from 'node:fs';
 import {join} from 'node:path';

@@ -5,7 +5,7 @@
  * told, and what an administrator sets is checked before it is written. The directory is the one
  * that is in force with the scheduler; else that of the file, though it may switch backups off;
  * else the server's setting.
- * Source: specification, "Backup command rules".
+ * Source: docs/backup.md.
  */
 import {existsSync, readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';

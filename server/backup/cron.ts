@@ -4,7 +4,7 @@
  * The fields are read and the next moment is computed by `cron-parser`; what that accepts beyond
  * the documented form (five fields, names such as `@daily`, `L`, `#`, `H`) is refused here, so that
  * a file means the same to every version of it.
- * Source: specification, "Auto-backup configuration document"; reference 5.1.
+ * Source: docs/backup.md.
  */
 import {CronExpressionParser} from 'cron-parser';
 

@@ -5,7 +5,7 @@
  * become a hidden database by an entry of the log, the other members of a cluster take copies of
  * it, and when most of them have, another entry gives it its name. Until that entry the old
  * database serves everybody, and whatever fails takes back what was begun.
- * Source: reference 5.4; docs/design/0038-backup.md.
+ * Source: docs/backup.md; docs/design/0038-backup.md.
  */
 import {mkdirSync, rmSync} from 'node:fs';
 import {join} from 'node:path';

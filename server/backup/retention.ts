@@ -4,8 +4,8 @@
  * By number, the newest stay. By tiers, archives fall into hours, days, ISO weeks, months and years
  * (UTC); of the most recent buckets of each tier that hold an archive, the oldest archive stays.
  * The most recent archive of all always stays.
- * Source: specification, "Auto-backup configuration document"; ISO 8601 for weeks: they begin on
- * Monday, and a week belongs to the year in which its Thursday lies.
+ * Source: docs/backup.md; ISO 8601 for weeks: they begin on Monday, and a week belongs to the year
+ * in which its Thursday lies.
  */
 import type {ArchiveTime} from './archive-name.ts';
 

@@ -6,7 +6,7 @@
  * or one by its name. One that is under way when leadership ends goes on: it is of one moment, and
  * the next leader does not repeat it. What was missed, because the process was stopped or the
  * machine asleep, is not made up for.
- * Source: specification, "Backup concurrency and database lifecycle"; reference 5.1.
+ * Source: docs/backup.md.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';

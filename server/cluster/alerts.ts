@@ -4,7 +4,7 @@
  * Functions from the state to sentences. What keeps this server from being ready has an alert by
  * the type of `faultAlerts`, so that nothing fails `/ready` in silence.
  *
- * Source: specification, "Cluster status record"; reference 3.3; docs/cluster.md lists every id.
+ * Source: docs/cluster.md lists every id.
  */
 import type {ClusterPeer, ClusterState} from './cluster.ts';
 import {faultsOf, localLag, type NodeFault} from './readiness.ts';

@@ -4,8 +4,7 @@
  * Declared here because protocols need it, implemented over `replication/` and wired in `node/`.
  * A single server has none: there, every question below answers itself.
  *
- * Source: specification, "Cluster management REST API" and "Read consistency headers and modes";
- * reference 3.
+ * Source: docs/cluster.md.
  */
 
 /** A member, or a server that is declared and is none. */

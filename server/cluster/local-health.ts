@@ -3,7 +3,7 @@
  * the status, each with its alert.
  *
  * Fed with samples on `svc.ha.healthCheckInterval`. Something counts as standing still after
- * `svc.ha.stalledReplicaResyncDurationMs` without a move. Source: reference 3.1.
+ * `svc.ha.stalledReplicaResyncDurationMs` without a move. Source: docs/cluster.md.
  */
 import type {ClusterState} from './cluster.ts';
 

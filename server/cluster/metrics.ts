@@ -2,7 +2,7 @@
  * The cluster in figures, by the names under which they are scraped (`svc_ha_*`).
  *
  * What only a leader knows is -1 elsewhere, so that a panel shows a gap and not a zero.
- * Source: reference 7.1.
+ * Source: docs/cluster.md.
  */
 import type {ClusterState} from './cluster.ts';
 import {localLag} from './readiness.ts';

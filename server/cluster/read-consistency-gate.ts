@@ -8,7 +8,7 @@
  * index of an earlier answer. Only a linearizable read fails for want of freshness; the other is
  * answered from what there is, with a warning in the log.
  *
- * Source: specification, "Read consistency headers and modes"; reference 3.8.4.
+ * Source: docs/cluster.md.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';

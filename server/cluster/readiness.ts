@@ -4,7 +4,7 @@
  * Readiness and alerts both begin here: what fails `/ready` has its alert by the type of a table
  * in alerts.ts, so that a person who looks at the status always finds the reason.
  *
- * Source: reference 3.3 (invariant) and 3.6.
+ * Source: docs/cluster.md.
  */
 import type {ClusterPeer, ClusterState} from './cluster.ts';
 

@@ -5,7 +5,7 @@
  * after two samples in a row have said it, so that a burst of writes does not make a status
  * flicker. What is known ends with the leadership that saw it.
  *
- * Source: reference 3.2.
+ * Source: docs/cluster.md.
  */
 import type {ClusterPeer, ClusterState, PeerProgress} from './cluster.ts';
 

@@ -6,8 +6,7 @@
  * fails is tried again after a pause that doubles, some times, then a person has to look: a disk
  * that damages what it is given would else be written for ever.
  *
- * Source: specification, "Cluster peer and replication"; reference 4.2 (`staleFollower*`,
- * `divergedFollower*`, `autoAcquireDatabases`, `resync*`).
+ * Source: docs/cluster.md.
  */
 import type {ClusterState} from './cluster.ts';
 import {localLag, localPeer} from './readiness.ts';

@@ -4,7 +4,7 @@
  * One that does not answer cannot be asked (replication/links/channel-resets.ts does what can be
  * done about it). Each is asked once in the while after which it counts as stalled.
  *
- * Source: specification, "Cluster peer and replication"; `svc.ha.stalledReplicaResyncDurationMs`.
+ * Source: docs/cluster.md; `svc.ha.stalledReplicaResyncDurationMs`.
  */
 import type {ClusterState} from './cluster.ts';
 import {followersOf, replicationLag} from './replica-health.ts';

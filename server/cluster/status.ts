@@ -4,7 +4,7 @@
  * Shapes and field names are those of the documented surface; what is not known is null, or left
  * out where the documents say so.
  *
- * Source: specification, "Cluster status record"; reference 2.4 (`ha`), 3.1 and 3.2.
+ * Source: docs/cluster.md.
  */
 import {hostAndPort} from '#server/base/addresses.ts';
 import {type ClusterPeer, type ClusterState, httpAddressOf, type PeerProgress} from './cluster.ts';

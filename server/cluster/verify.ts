@@ -6,7 +6,7 @@
  * answer, since that is what callers know; members whose contents are equal may lay them out in
  * different files. Nothing is called consistent that was not compared.
  *
- * Source: specification, "Verify result" and "Verify roll-up"; reference 3.5.
+ * Source: docs/cluster.md.
  */
 
 /** A part of a database: `type` is its kind. */

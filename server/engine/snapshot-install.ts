@@ -10,8 +10,7 @@
  * removed last of all, behind the plan.
  *
  * Invariant T10: a start finds all databases, documents and the state of a snapshot, or none.
- * Source: specification, "Cluster peer and replication"; reference 3.7;
- * docs/design/0020-snapshots.md.
+ * Source: docs/design/0020-snapshots.md.
  */
 import {Corruption} from '#server/base/errors.ts';
 import {CheckedFile, readWhole, writeAtomically} from '#server/platform/checked-file.ts';

@@ -4,7 +4,7 @@
  *
  * Records are written as they are read; the file is then packed, since the format of the archive
  * wants its size first. It stands under its name when it is whole.
- * Source: reference 3.9.
+ * Source: docs/import-export.md.
  */
 import {
   createReadStream,

@@ -1,6 +1,6 @@
 /**
  * The formats of imports, told by their first bytes and not by the names of files.
- * Source: reference 3.9.
+ * Source: docs/import-export.md.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {ExchangedItem} from './exchanged-record.ts';

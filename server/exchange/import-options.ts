@@ -1,7 +1,7 @@
 /**
  * The options of an import, by the names that the reference has for them. One that is unknown is
  * refused, and so is one that this server could not honour.
- * Source: reference 3.9.
+ * Source: docs/import-export.md.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {Double, type Value} from '#server/model/value.ts';

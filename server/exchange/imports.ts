@@ -5,7 +5,7 @@
  * links that led to records which came later; memory holds the ids that edges name, and spills them
  * to disk. A new database gets its name when all of the source is in it: what fails or is killed
  * leaves none. Into a database that is there, records are committed as they come.
- * Source: reference 3.9.
+ * Source: docs/import-export.md.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {ridText} from '#server/model/rid.ts';

@@ -11,7 +11,7 @@
  * rule, segment-recovery.ts). A segment that takes something back (a cut, or a new beginning) says
  * so in its header, which is of version 2 then: a release that knows version 1 alone refuses it.
  * All numbers are little endian. Invariant L1: bytes of a format version are never given another
- * meaning. Source: design/architecture.md section 3.
+ * meaning. Source: docs/design/0002-log-and-commit-threads.md.
  */
 import {crc32} from 'node:zlib';
 import {assert} from '#server/base/assert.ts';

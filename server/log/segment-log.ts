@@ -14,7 +14,7 @@
  * what was cut never reads as an entry again.
  * Invariant F3: after a failed write or sync nothing is written any more, since the kernel may
  * have dropped what it could not write.
- * Source: design/architecture.md section 3.
+ * Source: docs/design/0002-log-and-commit-threads.md.
  */
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';

@@ -60,7 +60,7 @@ export function readConfiguration(
   };
 }
 
-/** A pod is called as its host, which the system names in HOSTNAME (reference 4.4). */
+/** A pod is called as its host, which the system names in HOSTNAME (docs/settings.md). */
 function podSettings(
   settings: Settings,
   environment: Environment,

@@ -2,7 +2,7 @@
  * The password of `root` at the first start: setting, file, or a prompt on a terminal.
  *
  * Without a terminal and without a password the start is refused: a server never runs with a
- * password that nobody chose and nobody saw. Source: surfaces.md 3.
+ * password that nobody chose and nobody saw. Source: docs/settings.md.
  */
 import {randomBytes} from 'node:crypto';
 import {readFileSync} from 'node:fs';

@@ -5,7 +5,7 @@
  * root; what is derived is kept nowhere. It is never said to anybody: peers prove that they know
  * it (handshake.ts), and only requests between servers carry it, in a header.
  *
- * Source: specification, Authentication 4.
+ * Source: docs/cluster-connections.md.
  */
 import {createHash, pbkdf2, timingSafeEqual} from 'node:crypto';
 import {promisify} from 'node:util';

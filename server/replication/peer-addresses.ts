@@ -7,7 +7,7 @@
  * knows the cluster's token (handshake.ts). A stranger makes the list be resolved again, at most
  * once a second. Addresses of this machine always pass.
  *
- * Source: specification, Authentication 5; reference 4.2.
+ * Source: docs/cluster-connections.md.
  */
 import {isLoopbackAddress, plainAddress} from '#server/base/addresses.ts';
 import type {Clock} from '#server/platform/clock.ts';

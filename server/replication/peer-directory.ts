@@ -6,7 +6,7 @@
  * node's own, and the caller warns of it once. An address that two servers would share is used for
  * neither: a snapshot of the wrong one, or a write sent in a circle, would be worse than none.
  *
- * Pure; nothing is looked up. Source: specification, "Cluster server list entry".
+ * Pure; nothing is looked up. Source: docs/cluster-connections.md.
  */
 import type {NodeId} from '#server/raft/message.ts';
 import type {PeerAddress, PeerIntroduction} from './peer-transport.ts';

@@ -6,7 +6,7 @@
  * absent: whoever needs a port then derives it from its own and says so once. Nothing here looks
  * a name up.
  *
- * Source: specification, "Cluster server list entry"; reference 4.2 and 4.4.
+ * Source: docs/cluster.md.
  */
 import {isIP, isIPv6} from 'node:net';
 import {isLoopbackAddress} from '#server/base/addresses.ts';

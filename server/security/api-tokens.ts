@@ -1,5 +1,5 @@
 /**
- * API tokens: long-lived secrets for programs, each with rights of its own (reference 6.3).
+ * API tokens: long-lived secrets for programs, each with rights of its own (docs/http.md).
  *
  * A token's value is shown once, when it is made. Afterwards the server knows its hash alone, and
  * finds it by that: how long the look-up takes tells nothing of a value. Whoever brings one is

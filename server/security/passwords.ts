@@ -6,7 +6,7 @@
  * floods them waits behind itself. Those whose password was right before have a queue of their own
  * and three turns of four. A comparison takes as long for an unknown user as for a wrong password:
  * both derive a key and compare all of it.
- * Format (reference 6.1): `PBKDF2WithHmacSHA256$<rounds>$<salt>$<hash>`, the salt being the base64
+ * Format (docs/http.md): `PBKDF2WithHmacSHA256$<rounds>$<salt>$<hash>`, the salt being the base64
  * text of 32 random bytes, used as text; the hash 256 bits in base64.
  */
 import {pbkdf2, timingSafeEqual} from 'node:crypto';

@@ -3,7 +3,7 @@
  *
  * The documents travel in the log like everything else, so that members agree by themselves; a
  * member that doubts its copy (it was put back from a backup, or its files were edited) asks the
- * leader to write them again. Source: specification, `/cluster/security-seed`; reference 3.4.
+ * leader to write them again. Source: docs/http.md.
  */
 import {hash} from 'node:crypto';
 

@@ -4,7 +4,7 @@
  * A transaction reads a snapshot (as of log index `viewIndex`), collects a write set and the
  * conditions under which it holds, and hands both to the coordinator. The coordinator (one per
  * database and server, on the leader) checks the conditions against what is applied plus what is in
- * flight, encodes one entry and appends it. See design/architecture.md section 3.
+ * flight, encodes one entry and appends it. See docs/design/0006-conflicts-by-log-index.md.
  */
 
 import type {BucketChange} from './bucket-changes.ts';

@@ -6,7 +6,7 @@
  * in one synchronous turn, so the order of calls is the order of the log. Nothing is remembered
  * for a request that was refused. Invariant T5: a record position is never handed out twice,
  * since the high-water mark of its bucket travels in every entry that uses the bucket.
- * Source: design/architecture.md section 3.
+ * Source: docs/design/0006-conflicts-by-log-index.md.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';

@@ -8,7 +8,7 @@
  * they are. Server-level entries hold a JSON head and raw bytes instead.
  *
  * Invariant T2: an entry of a version or kind that this build does not know stops the node.
- * Source: design/architecture.md section 3.
+ * Source: docs/design/0006-conflicts-by-log-index.md.
  */
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';

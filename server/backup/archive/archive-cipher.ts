@@ -5,7 +5,7 @@
  * Counter mode opens at any place, and changes no length; that nothing was changed by somebody
  * without the key is shown by the manifest, which is signed with a second key from the same
  * derivation.
- * Source: reference 5.3.
+ * Source: docs/backup.md.
  */
 import {createCipheriv, createHmac, pbkdf2Sync, randomBytes, timingSafeEqual} from 'node:crypto';
 

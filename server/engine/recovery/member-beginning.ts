@@ -7,7 +7,7 @@
  * in the log is then as good as a copy would be. Another one sets its databases aside, under names
  * that nobody serves, and gets a copy. Each step may be done again after a crash: what is found
  * then is a server with data.
- * Source: design/architecture.md section 3, "From one server to a cluster".
+ * Source: docs/design/0019-replicated-engine.md.
  */
 import {hash} from 'node:crypto';
 import type {LogCheckpoint, LocalData, MemberBeginning, MemberLogOpener} from '../engine-log.ts';

@@ -5,7 +5,7 @@
  * judges every database's position against the log, replays what is missing, makes the result
  * durable and gives the log's old segments back. Everything happens before the first request,
  * on one thread. Refuses the start where going on would lose or mix data; fences a single
- * database where only that one is concerned. Source: design/architecture.md section 3, Identity.
+ * database where only that one is concerned. Source: docs/durability.md.
  */
 import {Corruption, Refusal} from '#server/base/errors.ts';
 import {recoverLog} from '#server/log/segment-recovery.ts';

@@ -4,7 +4,7 @@
  * A cell in quotes is a text, over several lines too; others become booleans and numbers where they
  * read as such. How many columns and how large a cell may be is bounded, so that a file of quotes
  * does not become one cell of its size.
- * Source: RFC 4180; reference 3.9.
+ * Source: RFC 4180; docs/import-export.md.
  */
 import {parseDecimal} from '#server/model/decimal.ts';
 import {makeDouble, normalInteger} from '#server/model/number.ts';

@@ -1,7 +1,7 @@
 /**
  * GraphML: nodes and edges with typed data, as TinkerPop (`labelV`, `labelE`), Neo4j (attributes
  * `labels`, `label`) and others write it.
- * Source: GraphML specification 1.1; reference 3.9.
+ * Source: GraphML specification 1.1; docs/import-export.md.
  */
 import {makeDouble} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';

@@ -3,8 +3,8 @@
  * objects, which become documents.
  *
  * Each line says by its fields what it is, so that a reader is chosen line by line.
- * Source: reference 3.9; APOC export of JSON lines (`type`, `id`, `labels`, `properties`, `start`,
- * `end`).
+ * Source: docs/import-export.md; APOC export of JSON lines (`type`, `id`, `labels`, `properties`,
+ * `start`, `end`).
  */
 import {Refusal} from '#server/base/errors.ts';
 import {jsonText} from '#server/model/json.ts';

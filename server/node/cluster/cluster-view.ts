@@ -25,7 +25,7 @@ export interface ClusterViewMeans {
   readonly timers: Timers;
 }
 
-/** Source: reference 3.4. */
+/** See docs/cluster.md. */
 const changeRetryMs = 90_000;
 const changePauseMs = 50;
 /** Heartbeats come ten times a second and more. */

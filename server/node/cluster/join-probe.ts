@@ -7,7 +7,7 @@
  * on until it is a member that hears a leader, and tells its own log why it is none yet. A pod
  * without a memory gets in as every server does (replication/formation/joining.ts).
  *
- * Source: reference 4.4 (join probe).
+ * Source: docs/cluster.md.
  */
 import {hostAndPort} from '#server/base/addresses.ts';
 import type {Settings} from '#server/base/setting-values.ts';

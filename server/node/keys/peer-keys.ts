@@ -7,7 +7,7 @@
  * certificate that may not be used by both sides. What time or another host may mend is a warning.
  * Files that are replaced are taken over while the server runs.
  *
- * Source: specification, Authentication 6.
+ * Source: docs/cluster-connections.md.
  */
 import {X509Certificate} from 'node:crypto';
 import {readFileSync} from 'node:fs';

@@ -2,7 +2,7 @@
  * The authorities that vouch for the other members' HTTPS (`svc.ssl.trustStore`): certificates in
  * PEM, tried before anything relies on them.
  *
- * Source: specification, "Authentication" 7.
+ * Source: docs/cluster-connections.md.
  */
 import {readFileSync} from 'node:fs';
 import {Refusal} from '#server/base/errors.ts';

@@ -2,7 +2,7 @@
  * Names of functions of later work: full text, vectors, geospatial data, time series.
  *
  * Binders know them, so that a statement which uses one is told that it is not there yet rather
- * than that it is misspelt. Source: reference 3.4.
+ * than that it is misspelt. Source: docs/functions.md.
  */
 import type {FunctionSignature} from '../functions.ts';
 import {laterRow} from '../signature.ts';

@@ -5,7 +5,7 @@
  * Counting is some additions in arrays that are there already: whoever answers the same request
  * again and again keeps the histogram (`of`), and looks it up no more. The number of series is
  * bounded: names of databases are taken from requests that succeeded, so that nobody makes series
- * up, and left out when there are too many. Source: reference 7.1.
+ * up, and left out when there are too many. Source: docs/http.md.
  */
 import type {ServerResponse} from 'node:http';
 import type {Exchange} from './message/exchange.ts';

@@ -1,5 +1,5 @@
 /**
- * The HTTP server: node's parser and sockets, our router, bounds on both (reference 1 and 2).
+ * The HTTP server: node's parser and sockets, our router, bounds on both (docs/http.md).
  *
  * Path of a request: dispatch.ts (size, route, credentials, repeated ids) → one handler of the
  * route tables below → session → exchange.ts, which alone writes answers. Slow senders are bounded

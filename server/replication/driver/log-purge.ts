@@ -4,7 +4,7 @@
  * What is durable in the databases is not needed here, but a peer that is a little behind is sent
  * entries much cheaper than a snapshot, so some stay. Pure: figures and a time go in.
  *
- * Source: reference 4.2 (`svc.ha.snapshot*`, `svc.ha.logPurge*`).
+ * Source: docs/cluster.md.
  */
 import type {LogIndex} from '#server/raft/message.ts';
 

@@ -11,7 +11,7 @@
  * Only servers with equal lists begin together: with two lists there would be two majorities. A
  * server that the others' list does not name waits until they have begun, and joins them.
  *
- * Source: specification, "Offline bootstrap"; reference 3.9.
+ * Source: docs/cluster.md.
  */
 import type {NodeId} from '#server/raft/message.ts';
 import type {Baseline, LocalData} from '#server/engine/engine-log.ts';

@@ -7,7 +7,7 @@
  * that is heard again has all its attempts back. This node escalates over one follower at most
  * once in half an hour: leadership must not wander because one machine is gone for good.
  *
- * Source: specification, "Cluster peer and replication", "Events" and "Limits" (Self-healing).
+ * Source: docs/cluster-connections.md.
  */
 import type {NodeId} from '#server/raft/message.ts';
 

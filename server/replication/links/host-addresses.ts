@@ -2,7 +2,7 @@
  * What the names of peers resolve to, remembered for a short while: a pod that moved is found soon,
  * and a name that failed is asked again each time.
  *
- * Source: reference 4.4.
+ * Source: docs/cluster-connections.md.
  */
 import type {Clock} from '#server/platform/clock.ts';
 

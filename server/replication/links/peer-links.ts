@@ -7,7 +7,7 @@
  * seconds on both is dialled anew, since after a partition the system would wait for minutes.
  * Queues are bounded in bytes for each peer; a slow one costs no other anything.
  *
- * Source: docs/design/0018-connections-between-peers.md; specification, Authentication 4 to 6.
+ * Source: docs/design/0018-connections-between-peers.md; docs/cluster-connections.md.
  */
 import type {Socket} from 'node:net';
 import {assert} from '#server/base/assert.ts';

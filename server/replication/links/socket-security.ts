@@ -3,7 +3,7 @@
  * sides. Whoever dials holds the certificate against the host that it dialled, whatever that was
  * resolved to; whoever is dialled asks for a certificate of the same authority.
  *
- * Source: specification, Authentication 6.
+ * Source: docs/cluster-connections.md.
  */
 import {connect, isIP, type Socket} from 'node:net';
 import {

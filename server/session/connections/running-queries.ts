@@ -3,7 +3,7 @@
  *
  * Stopping is cooperative: the statement's `signal` says so and its operators notice within
  * 50 ms. It is a plain object that is asked, not an AbortSignal that tells, because every
- * statement pays for it. Source: oracle.md 3.7 (list queries, terminate query).
+ * statement pays for it. Source: docs/http.md.
  */
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {queryTerminated, Refusal} from '#server/base/errors.ts';

@@ -10,7 +10,7 @@
  * tombstone ages out. A session that is ended while a statement runs in it tells the statement
  * (`aborted`) and is rolled back when that has ended: nobody reads from a view that is gone. An
  * idle session is rolled back after `idleMs`. Ids are unguessable and bound to their user and
- * database. Source: reference 2.3.
+ * database. Source: docs/http.md.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';

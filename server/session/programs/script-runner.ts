@@ -5,7 +5,7 @@
  * conflict. Each statement is bound when it runs, so it sees what statements before it did to the
  * schema; a schema change is an entry of its own and commits what was written before it. `$x`
  * reads a variable through the statement's parameters. The rows of the last statement, or the
- * value of RETURN, are the answer. Source: reference 3.2.
+ * value of RETURN, are the answer. Source: docs/sql.md.
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';

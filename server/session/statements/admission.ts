@@ -10,7 +10,7 @@
  *
  * Users take turns in the queue. One place is for root alone, and one more for whoever is not the
  * user that holds all the others, so that no user keeps others out with statements that never end.
- * Source: specification, Limits, "Query admission gate".
+ * Source: docs/limits.md.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {FairQueue} from '#server/security/fair-queue.ts';

@@ -33,6 +33,8 @@ const RETIRED: readonly (readonly [RegExp, string])[] = [
   [/\b(?:ThreadOrder|ThreadNews)\b/, 'PlanTask, PlanTaskEvent'],
   [/\b(?:shown|begun|told|given|tried|offered)Index\b/, 'readableIndex, applyStartedIndex, ...'],
   [/\bforeign members?\b|\bfolded values?\b/i, 'stray members, compressed values'],
+  // Documents that are not in the repository.
+  [/\b[Rr]eferences? \d\.\d|\b[Ss]ource: specification\b/, 'cite a page of docs/'],
 ];
 
 /** What of `text`, the source of one file, breaks the rule; lines count from 1. */

@@ -3,7 +3,7 @@
  * (DBSF, LINEAR). Pure, and the one place where it is done.
  *
  * Each step is rounded to 32 bits, in the order of the sources, so that every surface and member
- * answers the same digits. Equal scores are in the order of record ids. Source: reference 3.4, 2.5;
+ * answers the same digits. Equal scores are in the order of record ids. Source: docs/functions.md;
  * G. Cormack et al., Reciprocal Rank Fusion, SIGIR 2009.
  */
 import {compareRids, ridText} from '#server/model/rid.ts';

@@ -3,7 +3,7 @@
  *
  * Vectors are 32-bit floats, so every answer is rounded to one: the same request gives the same
  * digits wherever it runs. A sparse vector is a map with `dimensions`, `indices` (ascending, each
- * once) and `values`. Source: reference 3.4.
+ * once) and `values`. Source: docs/functions.md.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {floatValue, isNumberArray} from '#server/model/compare.ts';

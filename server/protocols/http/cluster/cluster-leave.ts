@@ -5,7 +5,7 @@
  * goes; then whoever leads is asked to remove this server. Nothing is given up half way: a leave
  * that is refused leaves a member.
  *
- * Source: reference 3.4 (transfer 10 s, wait 5 s, remove self).
+ * Source: docs/cluster.md.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';

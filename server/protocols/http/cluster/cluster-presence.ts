@@ -3,7 +3,7 @@
  * makes of it (`databasePresence` of the status).
  *
  * All members are asked at once, and none is waited for longer than `askMs`.
- * Source: reference 3.1.
+ * Source: docs/cluster.md.
  */
 import type {Cluster, ClusterPeer, ClusterState} from '#server/cluster/cluster.ts';
 import type {Exchange} from '../message/exchange.ts';

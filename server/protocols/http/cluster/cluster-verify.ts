@@ -3,7 +3,7 @@
  * they tell each other for it.
  *
  * The leader compares (member-copies.ts); any other member answers with its own digest alone.
- * Source: specification, "Verify result"; reference 3.5.
+ * Source: docs/cluster.md.
  */
 import type {Cluster} from '#server/cluster/cluster.ts';
 import {checksumsOf, type LocalDigest} from '#server/cluster/verify.ts';

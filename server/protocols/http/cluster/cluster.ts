@@ -1,7 +1,7 @@
 /**
  * The cluster over HTTP: its status, and what a person changes of it (root only).
  *
- * Source: specification, "Cluster management REST API"; reference 3.
+ * Source: docs/cluster.md.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';

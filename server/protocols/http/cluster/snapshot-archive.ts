@@ -4,7 +4,7 @@
  * The files lie in it as in the checkpoint, and behind them `manifest.json` says what they are:
  * an archive without it is not whole. Members themselves take files one by one, which can be cut
  * off and gone on with (snapshots.ts, note 20).
- * Source: specification, "Cluster management REST API"; reference 3.7.
+ * Source: docs/cluster.md.
  */
 import {crc32} from 'node:zlib';
 import {ZipFrames} from '#server/backup/zip-frames.ts';

@@ -1,5 +1,5 @@
 /**
- * The `Authorization` header to a principal (reference 1.3).
+ * The `Authorization` header to a principal (docs/http.md).
  *
  * Basic credentials end the name at the first colon only, so a password may hold colons. Failures
  * are 401 and say which part is wrong, never whether a user exists.

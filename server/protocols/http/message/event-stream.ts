@@ -1,7 +1,7 @@
 /**
  * Server-sent events of long work: `data: {status:"progress",message,..}` while it goes on, at the
  * end `{status:"completed",..}` or `{status:"error",message}`; the HTTP status stays 200.
- * Source: reference 2.5.
+ * Source: docs/http.md.
  */
 import {AssertionFailure} from '#server/base/assert.ts';
 import {type Exchange, loggedFailure} from './exchange.ts';

@@ -1,5 +1,5 @@
 /**
- * Errors as bodies: `{error, requestId?, exception?, exceptionArgs?, detail?}` (reference 1.4).
+ * Errors as bodies: `{error, requestId?, exception?, exceptionArgs?, detail?}` (docs/errors.md).
  *
  * `error` is a short label, `exception` the class that drivers branch on, `detail` the sentence
  * for a person with its causes, on one line; production mode leaves the details out. What is no

@@ -1,6 +1,6 @@
 /**
  * Answers kept for repeated requests: the same id, sent again, gets the same answer and runs
- * nothing (reference 1.2).
+ * nothing (docs/http.md).
  *
  * A client that lost the connection cannot know whether its write happened; it sends the request
  * again under the same `X-Request-Id`. The key is a hash of user, id, method, path, the identity

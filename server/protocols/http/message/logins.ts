@@ -1,5 +1,5 @@
 /**
- * `/login`, `/logout` and `/sessions`: tokens that stand for a user (reference 1.3).
+ * `/login`, `/logout` and `/sessions`: tokens that stand for a user (docs/http.md).
  */
 import type {Principal} from '#server/security/principal.ts';
 import {bearerToken} from './authentication.ts';

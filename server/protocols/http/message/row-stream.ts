@@ -1,5 +1,5 @@
 /**
- * Rows as lines, sent as they come (reference 2.2, streaming).
+ * Rows as lines, sent as they come (docs/http.md).
  *
  * One key a line: `{"record":{}}`, at the end `{"stats":{limit,returned,truncated}}`, or on a late
  * failure `{"error":{..}}` and no stats. What fails before the first rows keeps its status. The

@@ -1,7 +1,6 @@
 /**
- * Every refusal's HTTP status and short label (reference 1.4, corrected by what the reference
- * system answers). The compiler holds the table complete: a code added to base/errors.ts fails
- * here until somebody decides.
+ * Every refusal's HTTP status and short label (docs/errors.md). The compiler holds the table
+ * complete: a code added to base/errors.ts fails here until somebody decides.
  *
  * Rule: a client's mistake is 4xx, also where the reference system answers 500; a missing thing is
  * 404; what may be sent again is 503; what happened already must not be sent again is 409.

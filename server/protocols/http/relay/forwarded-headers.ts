@@ -1,7 +1,7 @@
 /**
  * The headers by which members of a cluster speak to each other over HTTP.
  *
- * Source: specification, "Authentication" 4; reference 1.3 and 1.5.
+ * Source: docs/cluster-connections.md.
  */
 import type {IncomingMessage} from 'node:http';
 import {PlainFailure} from '../message/failure.ts';

@@ -1,6 +1,6 @@
 /**
  * Requests of a replica's clients that only the leader can carry out: relayed as they came, and
- * answered as it answers (reference 3.8).
+ * answered as it answers (docs/cluster-connections.md).
  *
  * One hop: the leader takes a relayed request or refuses it, and never relays it again. What did
  * not leave, or what its target refused because it leads no more, is tried again, at once when

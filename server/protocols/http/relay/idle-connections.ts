@@ -3,7 +3,7 @@
  * request takes: the token of the cluster vouches for it, so it goes over TLS where this server
  * itself listens for it and the other's port is known.
  *
- * Source: specification, "Authentication" 7.
+ * Source: docs/cluster-connections.md.
  */
 import {Agent, type ClientRequest, type RequestOptions, request as sendPlainly} from 'node:http';
 import {Agent as SecureAgent, request as sendSecurely} from 'node:https';

@@ -2,7 +2,7 @@
  * Where requests to the leader go: over HTTPS where this server itself listens for it, else in
  * clear, with one warning, since the token of the cluster goes along.
  *
- * Source: specification, "Authentication" 7.
+ * Source: docs/cluster-connections.md.
  */
 import {hostAndPort} from '#server/base/addresses.ts';
 import {type Cluster, isSameAddress} from '#server/cluster/cluster.ts';

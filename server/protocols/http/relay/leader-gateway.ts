@@ -5,7 +5,7 @@
  * `X-Svc-Cluster-Token` opens everything, so it is compared in constant time, never shown, and
  * believed only when it is not empty. Without it `X-Svc-Forwarded-User` and
  * `X-Svc-Forwarded-To-Leader` say nothing: they are passed over and the log tells of them.
- * Source: specification, "Authentication" 4; docs/design/0021-forwarding-and-reads.md.
+ * Source: docs/cluster-connections.md; docs/design/0021-forwarding-and-reads.md.
  */
 import {hash, timingSafeEqual} from 'node:crypto';
 import type {IncomingMessage} from 'node:http';

@@ -3,7 +3,7 @@
  * is in them at one place of the log, and that one be taken anew.
  *
  * Members are asked at once, and one that does not answer is an ERROR of its own. Source:
- * specification, "Verify result"; reference 3.5.
+ * docs/cluster.md.
  */
 import type {Cluster, ClusterPeer} from '#server/cluster/cluster.ts';
 import type {ClusterCopies} from '#server/cluster/align.ts';

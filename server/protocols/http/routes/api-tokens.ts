@@ -1,5 +1,5 @@
 /**
- * API tokens over HTTP: `/server/api-tokens` (root only, reference 6.3).
+ * API tokens over HTTP: `/server/api-tokens` (root only, docs/http.md).
  *
  * The answer that makes a token is the only one that ever shows its value, so it is given only on
  * a way that nobody reads along: TLS, this machine, or a listed proxy that vouches for TLS. On

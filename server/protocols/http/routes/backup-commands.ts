@@ -1,5 +1,5 @@
 /**
- * The server commands about backups (reference 5.2): the schedule, archives, and the way back.
+ * The server commands about backups (docs/backup.md): the schedule, archives, and the way back.
  *
  * `restore backup` and `trigger backup` take what they need beside their words from the fields of
  * the request: a key of encryption belongs into no command that is written into a log.

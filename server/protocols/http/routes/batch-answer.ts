@@ -1,5 +1,5 @@
 /**
- * What a batch answers: counts at its end, or line by line while it runs (reference 2.6).
+ * What a batch answers: counts at its end, or line by line while it runs (docs/http.md).
  *
  * Streamed: `{"progress":{..}}` lines with the ids of committed vertices, then one
  * `{"summary":{..}}` or `{"error":{..}}`. What a client does not read is bounded: progress is left

@@ -1,5 +1,5 @@
 /**
- * The words behind `?` of a batch (reference 2.6): each has a type, and a wrong word is refused.
+ * The words behind `?` of a batch (docs/http.md): each has a type, and a wrong word is refused.
  *
  * Those that steer how another engine lays out its pages are checked and change nothing here;
  * neither does `wal`, since every load is logged.

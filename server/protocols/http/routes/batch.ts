@@ -1,5 +1,5 @@
 /**
- * POST /batch: bulk load of a graph, streamed in and out (reference 2.6).
+ * POST /batch: bulk load of a graph, streamed in and out (docs/http.md).
  *
  * The body is read only as fast as it is stored, and other requests get their turn between its
  * pieces. Everything about records is in session/bulk-load.ts; here are the words of the request,

@@ -5,7 +5,7 @@
  * POST `/import/{database}` takes a file as its body, of any format, and the options of an import
  * as its query; with `new=true` it makes the database, which there is only when all of the file is
  * in it. GET `/export/{database}` answers a `.tgz`. Root only.
- * Source: reference 2.5 and 3.9.
+ * Source: docs/import-export.md.
  */
 import {createReadStream, createWriteStream, rmSync} from 'node:fs';
 import {pipeline} from 'node:stream/promises';

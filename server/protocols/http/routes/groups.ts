@@ -1,5 +1,5 @@
 /**
- * Groups over HTTP: `/server/groups` (root only, reference 6.2).
+ * Groups over HTTP: `/server/groups` (root only, docs/http.md).
  */
 import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';

@@ -4,7 +4,7 @@
  * What `GET /server?mode=default` shows as `metrics`, under names that a scraper can tell apart:
  * `svc_engine_*` of the stores and statements, `svc_ha_*` of the cluster; behind them how long
  * requests took (request-timings.ts). A figure that is not known is left out or -1, never 0.
- * Source: specification, "Metrics"; reference 7.1.
+ * Source: docs/http.md.
  */
 import {clusterFigures} from '#server/cluster/metrics.ts';
 import {authenticate} from '../message/authentication.ts';

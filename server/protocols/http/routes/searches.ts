@@ -1,4 +1,4 @@
-/** `/vector/{database}/...`: searches of vectors, of text, and both fused (reference 2.8). */
+/** `/vector/{database}/...`: searches of vectors, of text, and both fused (docs/http.md). */
 import {Refusal} from '#server/base/errors.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {runSearch, type SearchKind} from '#server/session/searches.ts';

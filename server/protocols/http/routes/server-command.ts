@@ -1,5 +1,5 @@
 /**
- * POST `/server` `{command}`: one line of words, the keywords in any case (reference 2.5).
+ * POST `/server` `{command}`: one line of words, the keywords in any case (docs/http.md).
  *
  * Every command is a row of one table: its keywords, who may give it, and what it does with the
  * words behind them. What the catalogue has and this server does not yet is refused by name.

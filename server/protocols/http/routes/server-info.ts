@@ -1,5 +1,5 @@
 /**
- * GET `/server`: who this server is, its figures and its settings (reference 2.4).
+ * GET `/server`: who this server is, its figures and its settings (docs/http.md).
  *
  * `mode=basic` gives the identity, the default adds figures and settings, `cluster` where the
  * members of the cluster are; any other word is as `basic`. Secrets are masked by the settings'

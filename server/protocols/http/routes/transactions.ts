@@ -1,5 +1,5 @@
 /**
- * `/begin`, `/commit` and `/rollback` (reference 2.3): a transaction named by the session header.
+ * `/begin`, `/commit` and `/rollback` (docs/http.md): a transaction named by the session header.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Principal} from '#server/security/principal.ts';
