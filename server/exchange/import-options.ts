@@ -24,8 +24,6 @@ export interface ImportOptions {
   readonly edgeType: string;
   /** Names the property whose values edges and links refer to. */
   readonly typeIdProperty: string | undefined;
-  readonly typeIdType: string;
-  readonly typeIdUnique: boolean;
   readonly idProperty: string | undefined;
   readonly edgeFromField: string;
   readonly edgeToField: string;
@@ -90,8 +88,6 @@ const readers = {
   vertexType: text,
   edgeType: text,
   typeIdProperty: text,
-  typeIdType: text,
-  typeIdUnique: flag,
   idProperty: text,
   edgeFromField: text,
   edgeToField: text,
@@ -138,8 +134,6 @@ export function readImportOptions(given: ReadonlyMap<string, Value>): ImportOpti
     vertexType: own.vertexType ?? 'Node',
     edgeType: own.edgeType ?? 'Relationship',
     typeIdProperty: own.typeIdProperty,
-    typeIdType: own.typeIdType ?? 'String',
-    typeIdUnique: own.typeIdUnique ?? false,
     idProperty: own.idProperty,
     edgeFromField: own.edgeFromField ?? 'from',
     edgeToField: own.edgeToField ?? 'to',
