@@ -73,8 +73,9 @@ export class Admission {
   readonly #timers: Timers;
   readonly #queue = new FairQueue<Waiter>();
   readonly #rootQueue = new FairQueue<Waiter>();
-  /** Places that each user holds, root left out. */
+  /** Places that each user holds, root left out, and those of all of them. */
   readonly #held = new Map<string, number>();
+  #heldByUsers = 0;
   #running = 0;
   #refused = 0;
 
@@ -186,10 +187,11 @@ export class Admission {
     const {concurrentMax} = limits;
     if (concurrentMax === 0) return true;
     if (this.#running > 0 && limits.memoryIsShort) return false;
-    if (owner === undefined) return this.#running < concurrentMax;
+    if (this.#running >= concurrentMax) return false;
+    if (owner === undefined) return true;
     const ofUsers = Math.max(1, concurrentMax - 1);
     const ofOne = Math.max(1, concurrentMax - 2);
-    return this.#running < ofUsers && (this.#held.get(owner) ?? 0) < ofOne;
+    return this.#heldByUsers < ofUsers && (this.#held.get(owner) ?? 0) < ofOne;
   }
 
   #take(owner: Owner): ExecutionPermit {
@@ -199,6 +201,7 @@ export class Admission {
   #count(owner: Owner, by: 1 | -1): void {
     this.#running += by;
     if (owner !== undefined) {
+      this.#heldByUsers += by;
       const held = (this.#held.get(owner) ?? 0) + by;
       if (held > 0) this.#held.set(owner, held);
       else this.#held.delete(owner);
