@@ -244,7 +244,8 @@ export class JsonLineReader {
     isAscii: boolean,
   ): BulkProperty | undefined {
     if (!isAscii && !isUtf8(this.#bytes.subarray(start, end))) return undefined;
-    if (end - start > nameBytesMax) return undefined;
+    // Names that are refused, or may be: the general reader says so with the line.
+    if (end === start || end - start > nameBytesMax) return undefined;
     return type.property(readUtf8(this.#bytes, start, end));
   }
 

@@ -74,7 +74,15 @@ const requests: readonly (readonly [readonly string[], unknown])[] = [
     ['add', 'db9:2434:2480', '--name', 'svc_9', '--priority', '2'],
     [
       'add',
-      {id: 'db9_2434', host: 'db9', raftPort: 2434, httpPort: 2480, name: 'svc_9', priority: 2},
+      {
+        id: 'db9_2434',
+        host: 'db9',
+        raftPort: 2434,
+        httpPort: 2480,
+        name: 'svc_9',
+        priority: 2,
+        asksItself: false,
+      },
     ],
   ],
   [
@@ -88,6 +96,7 @@ const requests: readonly (readonly [readonly string[], unknown])[] = [
         httpPort: undefined,
         name: undefined,
         priority: 0,
+        asksItself: false,
       },
     ],
   ],

@@ -196,7 +196,6 @@ test('arguments that do not fit are refused, with what would', () => {
     ['concat(1, 2, 3)', /^query\.semantic: Function 'concat' expects 1-2 arguments but got 3/],
     ["date.field(0, 'year', 'ms')", /^query\.semantic: Function 'date.field' expects 2 arg/],
     ['geo.point(1, 2)', /^not-available/],
-    ["vectorNeighbors('a', 1, 2)", /^not-available/],
     ['util.sleep(-1)', /^argument: util.sleep takes no negative time/],
     ['eval(1 + 1)', /^query\.semantic: 'eval' needs one text/],
     ['cypherRID(-1)', /^argument: the number is no id/],

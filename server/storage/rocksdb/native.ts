@@ -41,7 +41,7 @@ export interface NativeBinding {
     makeFailure: (kind: string, message: string) => Error,
   ): void;
   trimMemory(): void;
-  spinFor(micros: number): void;
+  keepAwake(micros: number): void;
   /** Absent where the processor has nothing for it. */
   readonly crc32?: (bytes: Uint8Array, before: number) => number;
   open(

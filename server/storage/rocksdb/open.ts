@@ -135,7 +135,7 @@ export function memoryTrimmer(engine: Engine): () => void {
 export function awakeKeeper(engine: Engine): (micros: number) => void {
   if (engine === 'fallback') return () => {};
   const binding = loadNative(findAddon());
-  return micros => binding.spinFor(micros);
+  return micros => binding.keepAwake(micros);
 }
 
 /**
