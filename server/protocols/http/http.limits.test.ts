@@ -183,8 +183,9 @@ test('a silent stream sends empty lines', async () => {
     await eventually('an empty line comes', isSilent);
     const [id = ''] = world.service.running.keys();
     assert.equal((await world.command(`terminate query ${id}`)).status, 200);
+    const hasEnded = (): boolean => /\n\{"error":.*\}\n\r\n0\r\n\r\n$/.test(text);
+    await eventually('an error is its last line', hasEnded);
     if (!socket.closed) await once(socket, 'close');
-    assert.match(text, /\n\{"error":.*\}\n\r\n0\r\n\r\n$/);
   });
 });
 
