@@ -24,7 +24,7 @@ import {
 export interface ConfigurationFileOptions {
   readonly rootPath: string;
   readonly configDirectory: string;
-  /** `svc.server.backupDirectory`, as it is now. */
+  /** `svc.server.backupDirectory`, as it is now, absolute. */
   readonly directorySetting: () => string;
   readonly disk: Disk;
   readonly logger: Logger;
@@ -99,7 +99,7 @@ export class ConfigurationFile {
       const reason = `${backupDocumentName} is passed over: ${fault}`;
       this.#options.logger.log('warn', 'auto-backup.configuration', {path: this.#path, reason});
     } else if (value !== undefined) return resolve(rootPath, backupDirectoryDefault);
-    return resolve(rootPath, directorySetting());
+    return directorySetting();
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import {existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync} from 'node:fs';
-import {join} from 'node:path';
+import {join, relative} from 'node:path';
 import {after, before, test} from 'node:test';
 import type {Client, Row} from '#server/client/client.ts';
 import {ServerError} from '#server/client/server-error.ts';
@@ -210,3 +210,19 @@ test('a kill in the middle leaves the database and no litter behind the next sta
 function hiddenDirectories(): readonly string[] {
   return readdirSync(join(root, 'databases')).filter(name => /^\.(backup|restoring)/.test(name));
 }
+
+test('a root that is a relative path holds its archives, once', async () => {
+  const folder = temporaryRoot('backup-relative');
+  // Servers of tests run in the root of the repository.
+  const data = join(folder, 'data/of/it');
+  const given = relative(join(import.meta.dirname, '../../..'), data);
+  const settings = {'svc.server.rootPath': given, 'svc.server.sampleDatabase': 'demo'};
+  await using other = await startServer({root: folder, port: await freePort(), settings});
+  const administrator = other.client();
+  try {
+    const {backupFile} = await administrator.serverCommand('trigger backup demo');
+    assert.ok(existsSync(join(data, 'backups/demo', String(backupFile).split('/').at(-1) ?? '')));
+  } finally {
+    administrator.close();
+  }
+});

@@ -53,7 +53,8 @@ export function createServerBackups(options: ServerBackupsOptions): ServerBackup
     thread,
     release: version,
     configDirectory: resolve(given.get('svc.server.configDirectory')),
-    directorySetting: () => settings().get('svc.server.backupDirectory'),
+    // As every path of the settings it goes by the working directory, and holds the root already.
+    directorySetting: () => resolve(settings().get('svc.server.backupDirectory')),
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     openDatabases: () => engine.databases().filter(name => engine.status(name) === 'open'),
     runsHere: server =>
