@@ -8,9 +8,9 @@
  * are synchronous, which makes sub-plans inside expressions possible and a short plan cheap,
  * and a run still never holds the thread for more than a few milliseconds.
  *
- * Duties. Of the puller: end the generator early by `return()` (a `for..of` does) or drain it.
- * Of the operator: close its scanners in `finally`, keep no batch that it handed on, change
- * none that it was given, report its work to the budget.
+ * Duties. The puller ends the generator early by `return()` (a `for..of` does) or drains it. The
+ * operator closes its scanners in `finally`, keeps no batch that it handed on, changes none that
+ * it was given, and reports its work to the budget.
  */
 import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';

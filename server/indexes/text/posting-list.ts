@@ -1,8 +1,8 @@
 /**
  * The records that have a term in a field, in memory: a run a bucket, positions in order.
  *
- * Of each record: how often the term is there (up to `frequencyMax`) and the byte of the field's
- * length (similarity.ts). Seven bytes a record. Never changed once built.
+ * A record has how often the term is there (up to `frequencyMax`) and the byte of the field's
+ * length (similarity.ts): seven bytes a record. Never changed once built.
  */
 import {assert} from '#server/base/assert.ts';
 import {mergeRuns} from '../ranked/merged-runs.ts';

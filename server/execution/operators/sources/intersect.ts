@@ -1,8 +1,8 @@
 /**
  * `intersect`: records that several inputs find, in the order of the first.
  *
- * Of every input but the first the ids are kept, as numbers where they fit; the first streams, and
- * only what is in all is fetched.
+ * The ids of every input but the first are kept, as numbers where they fit; the first streams, and
+ * only records that are in all inputs are fetched.
  */
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Batch} from '../../batch.ts';

@@ -1,10 +1,10 @@
 /**
  * `top` over packed columns: where its input is one scan, and all keys are columns.
  *
- * Of each row the columns tell the keys, a loop over a typed array passes over what is worse than
- * the worst row kept, and of the rest the heap keeps ids: records are read of the rows that remain
- * in the end. A part without columns, or with values that columns do not hold, is read row by row
- * into the same heap, so the answer is that of the ordinary way.
+ * The columns tell the keys of each row. A loop over a typed array passes over what is worse than
+ * the worst row kept, and the heap keeps the ids of the rest: only the records of the rows that
+ * remain in the end are read. A part without columns, or with values that columns do not hold, is
+ * read row by row into the same heap, so the answer is that of the ordinary way.
  */
 import {numberOf} from '#server/model/number.ts';
 import {Double, type Value} from '#server/model/value.ts';
