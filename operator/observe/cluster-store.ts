@@ -26,7 +26,8 @@ export interface StoreOptions {
   readonly onBackup: (kind: 'schedule' | 'backup', key: Key) => void;
 }
 
-const owned: readonly Kind[] = [
+/** The kinds that belong to a cluster: all of them are watched, and all are observed. */
+export const owned: readonly Kind[] = [
   kinds.statefulSet,
   kinds.pod,
   kinds.claim,

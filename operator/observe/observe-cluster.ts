@@ -19,7 +19,7 @@ import {kinds} from '#operator/kubernetes/kinds.ts';
 import {hostOf, names, peerIdOf} from '#operator/objects/names.ts';
 import {rootSecret, tokenSecret} from '#operator/objects/pod-template.ts';
 import {claimFacts, podFacts, setFacts} from './facts.ts';
-import type {ClusterStore} from './cluster-store.ts';
+import {type ClusterStore, owned} from './cluster-store.ts';
 
 export interface ObserveOptions {
   readonly api: KubeApi;
@@ -73,18 +73,7 @@ export async function observeCluster(
 }
 
 function ownObjects(store: ClusterStore, {metadata}: KubeObject): readonly KubeObject[] {
-  const mine = [
-    kinds.statefulSet,
-    kinds.pod,
-    kinds.claim,
-    kinds.service,
-    kinds.configMap,
-    kinds.secret,
-    kinds.serviceAccount,
-    kinds.disruptionBudget,
-    kinds.networkPolicy,
-  ];
-  return mine.flatMap(kind => store.ofCluster(kind, metadata));
+  return owned.flatMap(kind => store.ofCluster(kind, metadata));
 }
 
 async function answersOf(
