@@ -45,7 +45,8 @@ export interface WatchedWork {
 }
 
 export interface BackupsOptions {
-  readonly rootPath: string;
+  /** Where the databases lie, a folder each. */
+  readonly databaseDirectory: string;
   /** The release of this server, such as `26.11.1`. */
   readonly release: string;
   readonly engine: Pick<Engine, 'copyDatabase' | 'formatLevel' | 'status' | 'hiddenDatabases'>;
@@ -152,8 +153,7 @@ export class Backups {
 
   /** Removes what a process left that was killed. Call before anything else. */
   sweep(): void {
-    const {rootPath, logger} = this.#options;
-    const databases = join(rootPath, 'databases');
+    const {databaseDirectory: databases, logger} = this.#options;
     for (const name of namesIn(databases).filter(name => checkpointPattern.test(name))) {
       rmSync(join(databases, name), {recursive: true, force: true});
       logger.log('info', 'backup.swept', {directory: name});
@@ -222,6 +222,6 @@ export class Backups {
   #checkpointPath(): string {
     const bytes = Buffer.alloc(8);
     this.#options.random.fill(bytes);
-    return join(this.#options.rootPath, 'databases', `.backup-${bytes.toString('hex')}`);
+    return join(this.#options.databaseDirectory, `.backup-${bytes.toString('hex')}`);
   }
 }

@@ -19,7 +19,8 @@ import type {ArchiveThread, Progress} from './backups.ts';
 import {namesIn, syncDirectory} from './directory.ts';
 
 export interface RestoresOptions {
-  readonly rootPath: string;
+  /** Where the databases lie, a folder each. */
+  readonly databaseDirectory: string;
   readonly engine: Pick<
     Engine,
     'attachDatabase' | 'dropDatabase' | 'hiddenDatabases' | 'renameDatabase' | 'status'
@@ -102,9 +103,8 @@ export class Restores {
    * this server takes commits, hidden databases that no restore of its own is about to name.
    */
   async sweep(takesCommits: boolean): Promise<void> {
-    const {engine, logger, rootPath} = this.#options;
+    const {engine, logger, databaseDirectory: directory} = this.#options;
     const known = new Set([...engine.hiddenDatabases(), ...this.#own]);
-    const directory = join(rootPath, 'databases');
     for (const name of namesIn(directory).filter(name => hiddenPattern.test(name))) {
       if (known.has(name)) continue;
       rmSync(join(directory, name), {recursive: true, force: true});
@@ -146,12 +146,12 @@ export class Restores {
     hidden: string,
     tell: RestoreProgress,
   ): Promise<ArchiveManifest> {
-    const {thread, bytesFree, rootPath} = this.#options;
+    const {thread, bytesFree, databaseDirectory} = this.#options;
     const directory = this.#path(hidden);
     mkdirSync(directory, {mode: 0o700});
     const order = {path, directory, password, bytesMax: bytesFree()};
     const manifest = await thread.read(order, (done, total) => tell('reading', done, total));
-    syncDirectory(join(rootPath, 'databases'));
+    syncDirectory(databaseDirectory);
     return manifest;
   }
 
@@ -181,6 +181,6 @@ export class Restores {
   }
 
   #path(hidden: string): string {
-    return join(this.#options.rootPath, 'databases', hidden);
+    return join(this.#options.databaseDirectory, hidden);
   }
 }

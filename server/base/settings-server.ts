@@ -27,14 +27,15 @@ export const serverSettingRows = {
     default: '.',
     scope: 'server',
     dynamic: false,
-    description: 'Folder that holds everything the server writes; nothing is written outside it.',
+    description:
+      'Folder of what the server writes; outside it only what other settings place elsewhere.',
   },
   'svc.server.databaseDirectory': {
     type: 'path',
     default: '${svc.server.rootPath}/databases',
     scope: 'server',
     dynamic: false,
-    description: 'Folder of the databases, one subfolder each.',
+    description: 'Folder of the databases, one subfolder each; it may be on a volume of its own.',
   },
   'svc.server.configDirectory': {
     type: 'path',

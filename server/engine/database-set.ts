@@ -41,7 +41,8 @@ import {
 
 export interface DatabaseSetOptions {
   readonly disk: Disk;
-  readonly rootPath: string;
+  readonly databaseDirectory: string;
+  readonly configDirectory: string;
   readonly logId: string;
   readonly stores: StoreFactory;
   readonly stateFile: ServerStateFile;
@@ -112,7 +113,7 @@ export class DatabaseSet {
   }
 
   path(name: string): string {
-    return `${this.#options.rootPath}/databases/${name}`;
+    return `${this.#options.databaseDirectory}/${name}`;
   }
 
   /** What there is, for a comparison with other servers. */
@@ -161,17 +162,17 @@ export class DatabaseSet {
    * again from the state.
    */
   editedDocuments(): {readonly name: string; readonly bytes: Buffer}[] {
-    const {disk, rootPath} = this.#options;
+    const {disk, configDirectory} = this.#options;
     const edited: {readonly name: string; readonly bytes: Buffer}[] = [];
-    const present = disk.list(`${rootPath}/config`).filter(isServerDocument);
+    const present = disk.list(configDirectory).filter(isServerDocument);
     for (const name of present) {
-      const bytes = readWhole(disk, `${rootPath}/config/${name}`);
+      const bytes = readWhole(disk, `${configDirectory}/${name}`);
       if (this.document(name)?.bytes.equals(bytes) !== true) edited.push({name, bytes});
     }
     for (const name of Object.keys(this.#state.documents)) {
       if (present.includes(name)) continue;
       const bytes = this.document(name)?.bytes ?? Buffer.alloc(0);
-      writeAtomically(disk, `${rootPath}/config/${name}`, bytes);
+      writeAtomically(disk, `${configDirectory}/${name}`, bytes);
     }
     return edited;
   }
@@ -253,9 +254,9 @@ export class DatabaseSet {
 
   /** Removes what an interrupted create or drop left. */
   sweep(): void {
-    const {stores, rootPath} = this.#options;
-    for (const name of stores.list(`${rootPath}/databases`)) {
-      if (/^\.(creating|dropped)-\d+$/.test(name)) stores.remove(`${rootPath}/databases/${name}`);
+    const {stores, databaseDirectory} = this.#options;
+    for (const name of stores.list(databaseDirectory)) {
+      if (/^\.(creating|dropped)-\d+$/.test(name)) stores.remove(`${databaseDirectory}/${name}`);
     }
   }
 
@@ -278,11 +279,11 @@ export class DatabaseSet {
   }
 
   async #create(index: number, entry: DatabaseEntry): Promise<void> {
-    const {stores, rootPath, logId, logger} = this.#options;
+    const {stores, databaseDirectory, logId, logger} = this.#options;
     const path = this.path(entry.name);
     if (stores.exists(path) && !(await this.#isMade(entry))) setAside(this.#options, entry.name);
     if (!stores.exists(path)) {
-      const temporary = `${rootPath}/databases/.creating-${entry.id}`;
+      const temporary = `${databaseDirectory}/.creating-${entry.id}`;
       stores.remove(temporary);
       const store = await stores.open(temporary);
       const batch = store.batch();
@@ -316,10 +317,10 @@ export class DatabaseSet {
   }
 
   async #drop(index: number, entry: DatabaseEntry): Promise<void> {
-    const {stores, rootPath, logger} = this.#options;
+    const {stores, databaseDirectory, logger} = this.#options;
     await this.#letGo(entry.id);
     const path = this.path(entry.name);
-    const dropped = `${rootPath}/databases/.dropped-${entry.id}`;
+    const dropped = `${databaseDirectory}/.dropped-${entry.id}`;
     if (stores.exists(path) && !stores.exists(dropped)) stores.rename(path, dropped);
     this.#forgetFaults(entry.id);
     this.#save(withoutDatabase(this.#state, index, entry.id));
@@ -372,7 +373,7 @@ export class DatabaseSet {
     entry: DatabaseEntry,
     {renames, replaces}: {readonly renames: string; readonly replaces: number},
   ): Promise<void> {
-    const {stores, rootPath, logger} = this.#options;
+    const {stores, databaseDirectory, logger} = this.#options;
     const taken = this.entry(entry.name);
     const isKnown = this.#state.databases.some(({id}) => id === entry.id);
     if (!isKnown || (taken !== undefined && taken.id !== replaces)) {
@@ -381,7 +382,7 @@ export class DatabaseSet {
       return;
     }
     const path = this.path(entry.name);
-    const dropped = `${rootPath}/databases/.dropped-${replaces}`;
+    const dropped = `${databaseDirectory}/.dropped-${replaces}`;
     if (taken !== undefined) {
       await this.#letGo(taken.id);
       if (stores.exists(path) && !stores.exists(dropped)) stores.rename(path, dropped);
@@ -446,8 +447,8 @@ export class DatabaseSet {
     index: number,
     document: {readonly name: string; readonly version: number; readonly bytes: Uint8Array},
   ): void {
-    const {disk, rootPath} = this.#options;
-    writeAtomically(disk, `${rootPath}/config/${document.name}`, document.bytes);
+    const {disk, configDirectory} = this.#options;
+    writeAtomically(disk, `${configDirectory}/${document.name}`, document.bytes);
     this.#save(withDocument(this.#state, index, document));
   }
 

@@ -41,7 +41,26 @@ export interface PipeParts {
   readonly settings: EngineSettings;
 }
 
-export interface EngineOptions {
+/** Where a server keeps what it holds; the three may lie on volumes of their own. */
+export interface DataPaths {
+  readonly rootPath: string;
+  /** Databases, a folder each. */
+  readonly databaseDirectory: string;
+  /** Users, groups and tokens. */
+  readonly configDirectory: string;
+}
+
+/** Folders that are not named lie in the root. */
+export function dataPaths(given: Pick<DataPaths, 'rootPath'> & Partial<DataPaths>): DataPaths {
+  const {rootPath} = given;
+  return {
+    rootPath,
+    databaseDirectory: given.databaseDirectory ?? `${rootPath}/databases`,
+    configDirectory: given.configDirectory ?? `${rootPath}/config`,
+  };
+}
+
+export interface EngineOptions extends Partial<DataPaths> {
   readonly rootPath: string;
   readonly nodeName: string;
   readonly disk: Disk;

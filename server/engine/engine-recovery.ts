@@ -5,7 +5,7 @@
 import type {CommitPipeline} from '#server/transactions/commit-pipeline.ts';
 import type {DatabaseSet} from './database-set.ts';
 import type {EngineLog, EngineLogObserver} from './engine-log.ts';
-import type {EngineOptions, PipeParts} from './engine-options.ts';
+import type {DataPaths, EngineOptions, PipeParts} from './engine-options.ts';
 import {LocalCommitLog} from './local-commit-log.ts';
 import {recoverMember} from './recovery/member-recovery.ts';
 import {recover} from './recovery/recovery.ts';
@@ -19,7 +19,7 @@ export interface RecoveredEngine {
 }
 
 /** @throws {Refusal} `start.refused`, as the recoveries say. */
-export async function recoverEngine(options: EngineOptions): Promise<RecoveredEngine> {
+export async function recoverEngine(options: EngineOptions & DataPaths): Promise<RecoveredEngine> {
   const {settings, memberLog} = options;
   const recovery = {
     ...options,

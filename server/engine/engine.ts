@@ -23,7 +23,12 @@ import type {DatabaseSet, OpenDatabase} from './database-set.ts';
 import {DiskSpace} from './disk-space.ts';
 import {DocumentVersions} from './document-versions.ts';
 import type {EngineLog, Followed, LocalData} from './engine-log.ts';
-import type {EngineEvents, EngineOptions} from './engine-options.ts';
+import {
+  type DataPaths,
+  dataPaths,
+  type EngineEvents,
+  type EngineOptions,
+} from './engine-options.ts';
 import {recoverEngine, type StartLog} from './engine-recovery.ts';
 import {
   decodeServerBody,
@@ -60,7 +65,8 @@ const noBytes = new Uint8Array(0);
  *
  * The caller holds the root: nobody else has it open (node/data-lock.ts).
  */
-export async function openEngine(options: EngineOptions): Promise<Engine> {
+export async function openEngine(given: EngineOptions): Promise<Engine> {
+  const options = {...given, ...dataPaths(given)};
   prepareRoot(options.disk, options.rootPath);
   const {databases, pipeParts, startLog} = await recoverEngine(options);
   const pipe = options.startPipe({...pipeParts, settings: options.settings});
@@ -79,7 +85,7 @@ export class Engine {
   readonly logId: string;
   /** Where files of a snapshot come together before `install`. */
   readonly snapshots: SnapshotInstall;
-  readonly #options: EngineOptions;
+  readonly #options: EngineOptions & DataPaths;
   readonly #pipe: CommitPipeline;
   readonly #set: DatabaseSet;
   readonly #log: EngineLog;
@@ -98,7 +104,7 @@ export class Engine {
   #raisesTo: number | undefined;
   readonly #migrations: Migrations;
 
-  constructor(options: EngineOptions, parts: EngineParts) {
+  constructor(options: EngineOptions & DataPaths, parts: EngineParts) {
     this.#options = options;
     this.#pipe = parts.pipe;
     this.#set = parts.databases;
@@ -119,7 +125,7 @@ export class Engine {
     });
     this.#migrations = new Migrations(options.settings.formats, options.logger);
     this.#space = new DiskSpace(options.disk, options.clock, {
-      paths: [options.rootPath, ...(raftStorageParent === undefined ? [] : [raftStorageParent])],
+      paths: [raftStorageParent ?? options.rootPath, options.databaseDirectory],
       reserveBytes: options.settings.segmentBytes + options.settings.freeBytesMin,
     });
     this.#log = parts.startLog(parts.pipe, {
@@ -339,7 +345,7 @@ export class Engine {
 
   /** Why no store here may grow by `bytes` for a while, if so. */
   shortageFor(bytes: number): string | undefined {
-    return this.#space.shortage(this.#options.rootPath, bytes);
+    return this.#space.shortage(this.#options.databaseDirectory, bytes);
   }
 
   /**

@@ -12,19 +12,19 @@ export function isSetAside(directory: string, database: string): boolean {
 export function setAside(
   {
     stores,
-    rootPath,
+    databaseDirectory,
     logger,
   }: {
     readonly stores: StoreFactory;
-    readonly rootPath: string;
+    readonly databaseDirectory: string;
     readonly logger: Logger;
   },
   database: string,
 ): void {
   const pathOf = (number: number): string =>
-    `${rootPath}/databases/.set-aside-${number}-${database}`;
+    `${databaseDirectory}/.set-aside-${number}-${database}`;
   let number = 1;
   while (stores.exists(pathOf(number))) number++;
-  stores.rename(`${rootPath}/databases/${database}`, pathOf(number));
+  stores.rename(`${databaseDirectory}/${database}`, pathOf(number));
   logger.log('warn', 'database.set-aside', {database, directory: pathOf(number)});
 }

@@ -18,6 +18,7 @@ import {
   withDocument,
 } from './server-state.ts';
 import {defaultEngineSettings} from './settings.ts';
+import {dataPaths} from './engine-options.ts';
 import {SnapshotInstall} from './snapshot-install.ts';
 import {encodePosition, positionKey} from '#server/transactions/system-keys.ts';
 
@@ -80,7 +81,14 @@ class Server {
   get install(): SnapshotInstall {
     const {disk, stores} = this;
     const logger = {log: (_level: unknown, event: string) => void this.events.push(event)};
-    return new SnapshotInstall({disk, rootPath, storage, stores, formats, logger});
+    return new SnapshotInstall({
+      ...dataPaths({rootPath}),
+      disk,
+      storage,
+      stores,
+      formats,
+      logger,
+    });
   }
 
   async prepare(): Promise<void> {

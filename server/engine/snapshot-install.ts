@@ -25,7 +25,8 @@ import type {StoreFactory} from './store-factory.ts';
 
 export interface SnapshotInstallOptions {
   readonly disk: Disk;
-  readonly rootPath: string;
+  readonly databaseDirectory: string;
+  readonly configDirectory: string;
   /** `raft-storage-<node>`. */
   readonly storage: string;
   readonly stores: StoreFactory;
@@ -64,7 +65,7 @@ export class SnapshotInstall {
 
   /** Where the files of a database come together before they are put in place. */
   stagedPath(databaseId: number): string {
-    return `${this.#options.rootPath}/databases/.snapshot-new-${databaseId}`;
+    return `${this.#options.databaseDirectory}/.snapshot-new-${databaseId}`;
   }
 
   /** Selects the databases whose files are staged. */
@@ -126,9 +127,9 @@ export class SnapshotInstall {
    * brought back from what was kept of them. What was staged stays, to be gone on with.
    */
   async rollBack(): Promise<void> {
-    const {stores, rootPath} = this.#options;
+    const {stores, databaseDirectory} = this.#options;
     for (const {id, name} of this.#state.load()?.databases ?? []) {
-      const backup = `${rootPath}/databases/.snapshot-backup-${id}`;
+      const backup = `${databaseDirectory}/.snapshot-backup-${id}`;
       const path = this.#path(name);
       if (!stores.exists(path) && stores.exists(backup)) stores.rename(backup, path);
       if (!stores.exists(path) || !stores.isPending(path)) continue;
@@ -144,9 +145,9 @@ export class SnapshotInstall {
   }
 
   #remove(pattern: RegExp): void {
-    const {stores, rootPath} = this.#options;
-    for (const name of stores.list(`${rootPath}/databases`)) {
-      if (pattern.test(name)) stores.remove(`${rootPath}/databases/${name}`);
+    const {stores, databaseDirectory} = this.#options;
+    for (const name of stores.list(databaseDirectory)) {
+      if (pattern.test(name)) stores.remove(`${databaseDirectory}/${name}`);
     }
   }
 
@@ -194,17 +195,17 @@ export class SnapshotInstall {
 
   /** Databases that the new state has not: an entry of its log dropped them, or they go aside. */
   #setAside(before: ServerState, plan: ServerState): void {
-    const {stores, rootPath, logger} = this.#options;
+    const {stores, databaseDirectory, logger} = this.#options;
     const names = new Set(plan.databases.map(({name}) => name));
     for (const {id, name} of before.databases) {
       const path = this.#path(name);
       if (names.has(name) || !stores.exists(path)) continue;
       if (before.logId === plan.logId) {
         // `sweep` of the set removes it.
-        stores.rename(path, `${rootPath}/databases/.dropped-${id}`);
+        stores.rename(path, `${databaseDirectory}/.dropped-${id}`);
         continue;
       }
-      const aside = `${rootPath}/databases/.kept-${name}-${plan.durableIndex}`;
+      const aside = `${databaseDirectory}/.kept-${name}-${plan.durableIndex}`;
       stores.rename(path, aside);
       stores.setPending(aside, false);
       logger.log('warn', 'database.kept-aside', {database: name, directory: aside});
@@ -212,11 +213,11 @@ export class SnapshotInstall {
   }
 
   #swap(entry: DatabaseEntry): void {
-    const {stores, rootPath} = this.#options;
+    const {stores, databaseDirectory} = this.#options;
     const staged = this.stagedPath(entry.id);
     if (!stores.exists(staged)) return;
     const path = this.#path(entry.name);
-    const backup = `${rootPath}/databases/.snapshot-backup-${entry.id}`;
+    const backup = `${databaseDirectory}/.snapshot-backup-${entry.id}`;
     if (stores.exists(path)) {
       // One that stands there is of an earlier install, which is finished.
       if (stores.exists(backup)) stores.remove(backup);
@@ -227,8 +228,7 @@ export class SnapshotInstall {
 
   /** The files that people read; one that no state knows any more goes. */
   #writeDocuments(before: ServerState | undefined, plan: ServerState): void {
-    const {disk, rootPath} = this.#options;
-    const directory = `${rootPath}/config`;
+    const {disk, configDirectory: directory} = this.#options;
     for (const [name, document] of Object.entries(plan.documents)) {
       const path = `${directory}/${name}`;
       const bytes = Buffer.from(document.base64, 'base64');
@@ -243,6 +243,6 @@ export class SnapshotInstall {
   }
 
   #path(name: string): string {
-    return `${this.#options.rootPath}/databases/${name}`;
+    return `${this.#options.databaseDirectory}/${name}`;
   }
 }

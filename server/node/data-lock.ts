@@ -11,6 +11,7 @@ import {dirname, join, resolve} from 'node:path';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {takeFileLock} from '#server/platform/real/file-lock.ts';
+import {dataPathsIn, refuseLeftBehind} from './data-paths.ts';
 
 /** In the root; what an older release left there as `svc.lock` says nothing. */
 export const lockFileName = '.server.lock';
@@ -18,11 +19,16 @@ export const lockFileName = '.server.lock';
 /**
  * Takes what the settings name, all or nothing; the function gives it back (idempotent).
  *
- * @throws {Refusal} `start.refused`: another server works there, or there are no locks there.
+ * @throws {Refusal} `start.refused`: another server works there, there are no locks there, or its
+ *   databases lie elsewhere.
  */
 export function lockData(settings: Settings): () => void {
-  const rootPath = resolve(settings.get('svc.server.rootPath'));
-  const files = [join(rootPath, lockFileName)];
+  const paths = dataPathsIn(settings);
+  refuseLeftBehind(paths);
+  const {rootPath, databaseDirectory, configDirectory} = paths;
+  const files = [rootPath, databaseDirectory, configDirectory]
+    .filter(path => path === rootPath || !isWithin(path, rootPath))
+    .map(path => join(path, lockFileName));
   const raftStorage = settings.get('svc.ha.raftStorageDirectory');
   // Several servers may keep their logs side by side there, each under its name.
   const logLock = `.raft-storage-${settings.get('svc.server.name')}.lock`;
@@ -32,12 +38,17 @@ export function lockData(settings: Settings): () => void {
     for (const giveBack of held.splice(0)) giveBack();
   };
   try {
-    for (const path of files) held.push(lock(path));
+    for (const path of new Set(files)) held.push(lock(path));
     return release;
   } catch (error) {
     release();
     throw error;
   }
+}
+
+/** The lock of the root covers what lies in it. */
+function isWithin(path: string, rootPath: string): boolean {
+  return path.startsWith(rootPath.endsWith('/') ? rootPath : `${rootPath}/`);
 }
 
 function lock(path: string): () => void {

@@ -54,6 +54,7 @@ import {compileSooner} from './runtime/jit-flags.ts';
 import {startCommitThreads} from './commit/commit-threads.ts';
 import {createServerExchange} from './backup/server-exchange.ts';
 import {createServerBackups, type ServerBackups} from './backup/server-backups.ts';
+import {dataPathsIn} from './data-paths.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
 import type {GraphFiles} from '#server/caches/vector-graph.ts';
@@ -132,7 +133,7 @@ async function startBehind(
       logger,
     });
     const parts = {inForce, threads, logger, storeEngine, cluster};
-    engine = await openServerEngine(settings, rootPath, parts);
+    engine = await openServerEngine(settings, parts);
   } catch (error) {
     probe?.end();
     await threads.abandon();
@@ -194,7 +195,6 @@ interface EngineParts {
 
 function openServerEngine(
   settings: Settings,
-  rootPath: string,
   {inForce, threads, logger, storeEngine, cluster}: EngineParts,
 ): Promise<Engine> {
   const disk = createDisk();
@@ -202,7 +202,7 @@ function openServerEngine(
   // Of a quota it would take what requests need.
   const spinFor = hasProcessorQuota() ? undefined : awakeKeeper(storeEngine);
   return openEngine({
-    rootPath,
+    ...dataPathsIn(settings),
     nodeName: settings.get('svc.server.name'),
     disk,
     clock: createClock(),
@@ -443,7 +443,7 @@ function createMeans(given: Settings, parts: Parts): Omit<StartDependencies, 'ja
     logger,
     authorities,
     disk: createDisk(),
-    rootPath: resolve(given.get('svc.server.rootPath')),
+    databaseDirectory: dataPathsIn(given).databaseDirectory,
   });
   return {cluster: view, clock, random, timers};
 }
@@ -481,7 +481,7 @@ function watchCluster(
   {cluster, ...means}: StartDependencies,
 ): ClusterWatch | undefined {
   if (node === undefined || cluster === undefined || copies === undefined) return undefined;
-  const directory = join(resolve(given.get('svc.server.rootPath')), 'databases');
+  const directory = dataPathsIn(given).databaseDirectory;
   return new ClusterWatch({
     ...means,
     cluster,
@@ -639,6 +639,6 @@ function readDocument(
 ): Uint8Array | undefined {
   const document = engine.serverDocument(name);
   if (document !== undefined) return document.bytes;
-  const path = join(resolve(settings.get('svc.server.configDirectory')), name);
+  const path = join(dataPathsIn(settings).configDirectory, name);
   return existsSync(path) ? readFileSync(path) : undefined;
 }

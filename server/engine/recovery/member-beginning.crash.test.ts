@@ -77,7 +77,8 @@ class Server {
     const {disk, stores, random, scheduler} = this;
     const {formats} = defaultEngineSettings;
     return {
-      rootPath: '/data',
+      databaseDirectory: '/data/databases',
+      configDirectory: '/data/config',
       nodeName: 'one',
       disk,
       clock: scheduler.clock,

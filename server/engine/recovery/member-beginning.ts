@@ -56,11 +56,11 @@ export async function beginMember(
 }
 
 function hasData(options: RecoveryOptions, storage: string): boolean {
-  const {disk, rootPath} = options;
+  const {disk, configDirectory} = options;
   return (
     disk.exists(`${storage}/server/state`) ||
     databaseNames(options).length > 0 ||
-    disk.list(`${rootPath}/config`).some(isServerDocument)
+    disk.list(configDirectory).some(isServerDocument)
   );
 }
 

@@ -34,7 +34,8 @@ import type {StoreFactory} from '../store-factory.ts';
 import {encodePosition, positionKey} from '#server/transactions/system-keys.ts';
 
 export interface RecoveryOptions {
-  readonly rootPath: string;
+  readonly databaseDirectory: string;
+  readonly configDirectory: string;
   readonly nodeName: string;
   readonly disk: Disk;
   readonly clock: Clock;
@@ -115,9 +116,9 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
 
 /** Makes the directories of the root; that of the node, with its log in `logDirectory`. */
 export function prepareStorage(options: RecoveryOptions, logDirectory: string): string {
-  const {disk, rootPath} = options;
+  const {disk, databaseDirectory, configDirectory} = options;
   const storage = storagePath(options.raftStorageParent, options.nodeName);
-  const kept = [`${rootPath}/databases`, `${rootPath}/config`];
+  const kept = [databaseDirectory, configDirectory];
   makeDirectories(disk, [...kept, storage, `${storage}/${logDirectory}`, `${storage}/server`]);
   // A killed process may have renamed in there without syncing.
   for (const path of kept) disk.syncDirectory(path);
@@ -131,7 +132,7 @@ export function storagePath(parent: string, nodeName: string): string {
 
 /** The databases of a state, none open yet, and what applies entries to them meanwhile. */
 export function databasesOf(
-  {disk, rootPath, stores, logger, formats}: RecoveryOptions,
+  {disk, databaseDirectory, configDirectory, stores, logger, formats}: RecoveryOptions,
   found: {
     readonly storage: string;
     readonly stateFile: ServerStateFile;
@@ -142,7 +143,8 @@ export function databasesOf(
   const {storage, stateFile, logId, state} = found;
   const stagedDirectory = `${storage}/staged`;
   const applier = new Applier({logId, stagedFile: digest => `${stagedDirectory}/${digest}`});
-  const options = {disk, rootPath, logId, stores, stateFile, logger, formats};
+  const directories = {databaseDirectory, configDirectory};
+  const options = {...directories, disk, logId, stores, stateFile, logger, formats};
   return {databases: new DatabaseSet(options, state, applier), applier, stagedDirectory};
 }
 
@@ -187,7 +189,7 @@ async function catchUp(
 async function ownPositions(options: RecoveryOptions, logId: string): Promise<number[]> {
   const positions: number[] = [];
   for (const name of databaseNames(options)) {
-    const path = `${options.rootPath}/databases/${name}`;
+    const path = `${options.databaseDirectory}/${name}`;
     const store = await options.stores.open(path, {mustExist: true});
     const position = readPosition(store, path, options.formats);
     if (position?.logId === logId) {
@@ -272,7 +274,7 @@ function makeLogId(random: Random): string {
 async function greatestPosition(options: RecoveryOptions): Promise<number> {
   let greatest = 0;
   for (const name of databaseNames(options)) {
-    const path = `${options.rootPath}/databases/${name}`;
+    const path = `${options.databaseDirectory}/${name}`;
     const store = await options.stores.open(path, {mustExist: true});
     greatest = Math.max(greatest, readPosition(store, path, options.formats)?.index ?? 0);
     store.close();
@@ -281,10 +283,10 @@ async function greatestPosition(options: RecoveryOptions): Promise<number> {
 }
 
 export function databaseNames(options: RecoveryOptions): string[] {
-  const {stores, rootPath} = options;
+  const {stores, databaseDirectory} = options;
   return stores
-    .list(`${rootPath}/databases`)
-    .filter(name => !name.startsWith('.') && !stores.isPending(`${rootPath}/databases/${name}`));
+    .list(databaseDirectory)
+    .filter(name => !name.startsWith('.') && !stores.isPending(`${databaseDirectory}/${name}`));
 }
 
 /** Opens every database that the state names and judges where it stands. */

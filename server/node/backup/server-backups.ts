@@ -46,10 +46,12 @@ export function createServerBackups(options: ServerBackupsOptions): ServerBackup
   const {engine, settings, cluster, service} = options;
   const given = settings();
   const rootPath = resolve(given.get('svc.server.rootPath'));
+  const databaseDirectory = resolve(given.get('svc.server.databaseDirectory'));
   const thread = new WorkerArchiveThread();
   const backups = new BackupService({
     ...options,
     rootPath,
+    databaseDirectory,
     thread,
     release: version,
     configDirectory: resolve(given.get('svc.server.configDirectory')),
@@ -64,7 +66,7 @@ export function createServerBackups(options: ServerBackupsOptions): ServerBackup
         : server === given.get('svc.server.name')),
     takesCommits: () => cluster?.isLeader ?? true,
     watch: (database, operation) => watchedBy(service, database, operation),
-    bytesFree: () => bytesFreeIn(rootPath, settings().get('svc.storage.freeSpaceMin')),
+    bytesFree: () => bytesFreeIn(databaseDirectory, settings().get('svc.storage.freeSpaceMin')),
     distribute: database => distribute(options, database),
   });
   return {

@@ -29,7 +29,8 @@ export interface MemberSnapshotsOptions {
   readonly engine: Engine;
   readonly member: () => RunningMember;
   readonly settings: () => Settings;
-  readonly rootPath: string;
+  /** Where the databases lie, a folder each. */
+  readonly databaseDirectory: string;
   readonly disk: Disk;
   readonly clock: Clock;
   readonly random: Random;
@@ -71,7 +72,7 @@ export class MemberSnapshots {
   #underWay: Promise<void> | undefined;
 
   constructor(options: MemberSnapshotsOptions) {
-    const {engine, rootPath, settings} = options;
+    const {engine, databaseDirectory, settings} = options;
     this.#options = options;
     this.#taking = new SnapshotThread(options.timers, options.storeEngine);
     this.#giving = new SnapshotThread(options.timers, options.storeEngine);
@@ -83,7 +84,7 @@ export class MemberSnapshots {
         whenApplied: index => engine.whenApplied(index),
       },
       checksum: (path, bytes) => this.#giving.checksum(path, bytes),
-      directory: `${rootPath}/databases/.snapshots`,
+      directory: `${databaseDirectory}/.snapshots`,
       holdsMax: settings().get('svc.ha.snapshotMaxConcurrent'),
       idleMs: settings().get('svc.ha.snapshotWriteTimeout'),
     });
@@ -241,14 +242,13 @@ export class MemberSnapshots {
 
   /** Where sorted files of a database lie that the leader may have, too. */
   #copiesOf(name: string): readonly string[] {
-    const {disk, rootPath} = this.#options;
-    const databases = `${rootPath}/databases`;
+    const {disk, databaseDirectory: databases} = this.#options;
     const aside = disk.list(databases).filter(entry => isSetAside(entry, name));
     return [name, ...aside].map(entry => `${databases}/${entry}`);
   }
 
   #fetch(from: NodeId, requested: SnapshotRequest) {
-    const {engine, member, settings, disk, rootPath, timers, logger} = this.#options;
+    const {engine, member, settings, disk, databaseDirectory, timers, logger} = this.#options;
     const given = settings();
     return fetchSnapshot(
       {
@@ -260,7 +260,7 @@ export class MemberSnapshots {
         transfer: (order, signal) => this.#taking.transfer(order, signal),
         fileBytesMax: given.get('svc.ha.snapshotMaxEntrySize'),
         obstacle: bytes => {
-          const free = disk.freeBytes(rootPath) - given.get('svc.storage.freeSpaceMin');
+          const free = disk.freeBytes(databaseDirectory) - given.get('svc.storage.freeSpaceMin');
           return bytes <= free ? undefined : `it has ${bytes} bytes, and ${free} can be written`;
         },
         source: () => {

@@ -27,6 +27,7 @@ import {leaderState} from '#server/testing/cluster/member-states.ts';
 import {MemoryCluster} from '#server/testing/cluster/memory-cluster.ts';
 import {type HttpWorld, httpWorld} from '#server/testing/worlds/http-world.ts';
 import type {Engine} from '#server/engine/engine.ts';
+import {dataPaths} from '#server/engine/engine-options.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {SnapshotInstall} from '#server/engine/snapshot-install.ts';
 import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
@@ -130,7 +131,14 @@ function newReceiver(): Receiver {
     disk.makeDirectory(`${rootPath}/${name}`);
   }
   const {formats} = defaultEngineSettings;
-  const install = new SnapshotInstall({disk, rootPath, storage, stores, formats, logger});
+  const install = new SnapshotInstall({
+    ...dataPaths({rootPath}),
+    disk,
+    storage,
+    stores,
+    formats,
+    logger,
+  });
   return {
     rootPath,
     install,
