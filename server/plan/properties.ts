@@ -24,6 +24,8 @@ export interface Effects {
   readonly reads: ReadonlySet<string>;
   readonly readsAny: boolean;
   readonly creates: ReadonlySet<string>;
+  /** Creates records of types that are known only when it runs. */
+  readonly createsAny: boolean;
   /** Changes or deletes records of types that are known only when it runs. */
   readonly changesAny: boolean;
   readonly deletesAny: boolean;
@@ -33,6 +35,7 @@ interface Draft {
   readonly reads: Set<string>;
   readsAny: boolean;
   readonly creates: Set<string>;
+  createsAny: boolean;
   changesAny: boolean;
   deletesAny: boolean;
 }
@@ -42,6 +45,7 @@ export function effectsOf(plan: PlanNode): Effects {
     reads: new Set(),
     readsAny: false,
     creates: new Set(),
+    createsAny: false,
     changesAny: false,
     deletesAny: false,
   };
@@ -51,8 +55,8 @@ export function effectsOf(plan: PlanNode): Effects {
 
 /** Whether a plan changes nothing: it may run on a replica and over a read-only route. */
 export function isReadOnly(plan: PlanNode): boolean {
-  const {creates, changesAny, deletesAny} = effectsOf(plan);
-  return creates.size === 0 && !changesAny && !deletesAny;
+  const {creates, createsAny, changesAny, deletesAny} = effectsOf(plan);
+  return creates.size === 0 && !createsAny && !changesAny && !deletesAny;
 }
 
 function collectPlan(node: PlanNode, draft: Draft): void {
@@ -78,6 +82,7 @@ function collectNode(node: PlanNode, draft: Draft): void {
       draft.readsAny = true;
       // What a procedure makes is known only when it runs.
       if (functionSignature(node.procedure)?.writes === true) {
+        draft.createsAny = true;
         draft.changesAny = true;
         draft.deletesAny = true;
       }
@@ -98,7 +103,7 @@ function collectNode(node: PlanNode, draft: Draft): void {
     case 'create':
       if (node.type === undefined) {
         // The type is that of a bucket which is known only when it runs.
-        draft.changesAny = true;
+        draft.createsAny = true;
         return;
       }
       draft.creates.add(node.type);

@@ -18,6 +18,12 @@ export type Parameters = ReadonlyMap<string, Value>;
 /** Shapes of rows (docs/http.md); `ndjson` is one `{"record":...}` a line. */
 export type ResultFormat = 'record' | 'graph' | 'studio' | 'counts' | 'ndjson';
 
+/**
+ * What a statement does, whatever language says it: shows records, makes them, changes them,
+ * deletes them, changes the schema, administers the database or the server.
+ */
+export type Effect = 'read' | 'insert' | 'update' | 'delete' | 'schema' | 'admin';
+
 export interface RunRequest {
   readonly database: string;
   readonly language: string;
@@ -25,6 +31,11 @@ export interface RunRequest {
   readonly parameters: Parameters;
   /** The route is read-only: a statement that writes is refused before anything runs. */
   readonly readOnly: boolean;
+  /**
+   * What the statement may do at most, whatever rights its user has; absent: all that they allow.
+   * One that may do more is refused before it runs, with `security.denied` and the `effect`.
+   */
+  readonly permitted?: ReadonlySet<Effect> | undefined;
   /** The caller's own limit; undefined: default cap; <= 0: unlimited below the ceiling. */
   readonly limit: number | undefined;
   readonly format: ResultFormat;

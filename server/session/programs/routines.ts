@@ -9,6 +9,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {TriggerDefinition} from '#server/catalog/definition.ts';
+import {labelsOf} from '#server/model/labels.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Effects, effectsOf, isReadOnly, routinesOf} from '#server/plan/properties.ts';
 import type {Statement} from '#server/plan/statement.ts';
@@ -19,9 +20,18 @@ export type BindBody = (language: string, text: string) => Statement | undefined
 interface Body {
   readonly writes: boolean;
   readonly calls: ReadonlySet<string>;
+  /** `anything`: what it does to records is known only when it runs. */
+  readonly plan: PlanNode | 'anything' | undefined;
 }
 
-const harmless: Body = {writes: false, calls: new Set()};
+/** What happens to records. */
+export interface Writes {
+  readonly creates: boolean;
+  readonly changes: boolean;
+  readonly deletes: boolean;
+}
+
+const harmless: Body = {writes: false, calls: new Set(), plan: undefined};
 
 export class Routines {
   readonly #catalog: Catalog;
@@ -41,7 +51,43 @@ export class Routines {
     const readers = triggers.filter(({event, language}) => event === 'read' && language === 'sql');
     if (readers.length === 0) return false;
     const effects = effectsOf(plan);
-    return readers.some(trigger => this.#meets(effects, trigger) && this.#triggerWrites(trigger));
+    return readers.some(
+      trigger => reads(effects, trigger, this.#catalog) && this.#triggerWrites(trigger),
+    );
+  }
+
+  /**
+   * All that a run of the plan may write: by itself, by functions that it calls, and by triggers
+   * that any of these fires.
+   */
+  writesOf(plan: PlanNode): Writes {
+    const reached = new Reached(this.#catalog);
+    const pending: Body['plan'][] = [plan];
+    const called = new Set<string>();
+    const fired = new Set<TriggerDefinition>();
+    for (;;) {
+      const next = pending.pop();
+      if (next === 'anything') return {creates: true, changes: true, deletes: true};
+      if (next !== undefined) {
+        reached.add(effectsOf(next));
+        for (const name of routinesOf(next)) {
+          if (!called.has(name)) pending.push(this.#planOf(name));
+          called.add(name);
+        }
+      }
+      if (pending.length > 0) continue;
+      const trigger = this.#catalog.triggers.find(one => !fired.has(one) && reached.fires(one));
+      if (trigger === undefined) return reached;
+      fired.add(trigger);
+      pending.push(trigger.language === 'js' ? 'anything' : this.#body('sql', trigger.code).plan);
+    }
+  }
+
+  #planOf(name: string): Body['plan'] {
+    const definition = this.#catalog.functionNamed(name);
+    // JavaScript has no database there.
+    if (definition === undefined || definition.language === 'js') return undefined;
+    return this.#body(definition.language, definition.code).plan;
   }
 
   /** Whether a call of the function may write. */
@@ -72,20 +118,78 @@ export class Routines {
   #read(language: string, text: string): Body {
     try {
       const statement = this.#bind(language, text);
-      if (statement?.kind !== 'query') return {...harmless, writes: true};
-      return {writes: !isReadOnly(statement.plan), calls: routinesOf(statement.plan)};
+      if (statement?.kind !== 'query') return {...harmless, writes: true, plan: 'anything'};
+      const {plan} = statement;
+      return {writes: !isReadOnly(plan), calls: routinesOf(plan), plan};
     } catch (error) {
       if (error instanceof Refusal) return harmless;
       throw error;
     }
   }
+}
 
-  #meets({reads, readsAny}: Effects, {typeId}: TriggerDefinition): boolean {
-    if (readsAny) return true;
+/** Whether a plan with these effects may read records that the trigger watches. */
+function reads(
+  {reads: names, readsAny}: Pick<Effects, 'reads' | 'readsAny'>,
+  {typeId}: TriggerDefinition,
+  catalog: Catalog,
+): boolean {
+  if (readsAny) return true;
+  const watched = catalog.typeById(typeId);
+  return [...names].some(name => {
+    const type = catalog.type(name);
+    return type?.familyIds.has(typeId) === true || watched?.familyIds.has(type?.id ?? 0) === true;
+  });
+}
+
+/** The effects of several plans. */
+class Reached implements Writes {
+  readonly #catalog: Catalog;
+  readonly #reads = new Set<string>();
+  readonly #creates = new Set<string>();
+  #readsAny = false;
+  #createsAny = false;
+  changes = false;
+  deletes = false;
+
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog;
+  }
+
+  get creates(): boolean {
+    return this.#createsAny || this.#creates.size > 0;
+  }
+
+  add(effects: Effects): void {
+    for (const name of effects.reads) this.#reads.add(name);
+    for (const name of effects.creates) this.#creates.add(name);
+    this.#readsAny ||= effects.readsAny;
+    this.#createsAny ||= effects.createsAny;
+    this.changes ||= effects.changesAny;
+    this.deletes ||= effects.deletesAny;
+  }
+
+  fires(trigger: TriggerDefinition): boolean {
+    switch (trigger.event) {
+      case 'create':
+        return this.#createsAny || [...this.#creates].some(name => this.#isWatched(name, trigger));
+      case 'update':
+        return this.changes;
+      case 'delete':
+        return this.deletes;
+      case 'read': {
+        const isIdle = trigger.language === 'js' && !this.creates && !this.changes && !this.deletes;
+        const reading = {reads: this.#reads, readsAny: this.#readsAny};
+        return !isIdle && reads(reading, trigger, this.#catalog);
+      }
+    }
+  }
+
+  /** A type of several labels that is yet to be made extends theirs. */
+  #isWatched(name: string, {typeId}: TriggerDefinition): boolean {
     const watched = this.#catalog.typeById(typeId);
-    return [...reads].some(name => {
-      const type = this.#catalog.type(name);
-      return type?.familyIds.has(typeId) === true || watched?.familyIds.has(type?.id ?? 0) === true;
-    });
+    return [name, ...labelsOf(name)].some(
+      one => watched?.familyIds.has(this.#catalog.type(one)?.id ?? 0) === true,
+    );
   }
 }

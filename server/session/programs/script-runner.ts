@@ -30,6 +30,7 @@ import {explained, type Prepared, prepareStatement} from '../statements/prepared
 import {observed, type PreparedQuery} from '../statements/prepared-query.ts';
 import {runOptions, type ScriptParts, type StatementHost} from '../statements/statement-context.ts';
 import type {ResultCursor} from '../session.ts';
+import {requirePermitted, requireStepPermitted} from '../statements/statement-effects.ts';
 import {requireSchemaRight} from '../statements/statement-preparation.ts';
 import {limitsOf, serverTimeoutMs, StatementRun} from '../statements/statement-run.ts';
 import {backOff} from '../statements/transact.ts';
@@ -164,8 +165,9 @@ class ScriptRun {
   }
 
   async #setGlobal(ast: {readonly name: string; readonly value: Ast.Expression}): Promise<void> {
-    const {access, guard, session} = this.#parts;
+    const {access, guard, session, request} = this.#parts;
     const {globals} = session;
+    if (request.permitted !== undefined) requirePermitted(request.permitted, ['admin']);
     if (!access.allows('updateDatabaseSettings')) {
       throw new Refusal(
         'security.denied',
@@ -319,7 +321,9 @@ class ScriptRun {
 
   async #execute(statement: PlanStatement): Promise<readonly Value[]> {
     const {session} = this.#parts;
-    const prepared = prepareStatement(statement, session.prepareOptions(this.#context().catalog));
+    const options = session.prepareOptions(this.#context().catalog);
+    requireStepPermitted(this.#parts.request, statement, options);
+    const prepared = prepareStatement(statement, options);
     if (prepared.kind === 'query') return this.#query(prepared);
     if (prepared.kind === 'schema') {
       this.#refuseInside('a schema change');

@@ -48,8 +48,12 @@ export type Prepared =
   | {readonly kind: 'explain'; readonly execute: boolean; readonly inner: PreparedQuery}
   /** EXPLAIN of what has no plan of rows. */
   | {readonly kind: 'explained-command'; readonly explanation: Explanation}
-  /** Types that must be made before the statement can be prepared. */
-  | {readonly kind: 'needs-types'; readonly missing: readonly MissingType[]}
+  /** Types that must be made before the statement, bound as if they were there, can be prepared. */
+  | {
+      readonly kind: 'needs-types';
+      readonly missing: readonly MissingType[];
+      readonly statement: Statement;
+    }
   | {readonly kind: 'script'; readonly script: Script};
 
 export type PreparedSchema = Extract<Statement, {readonly kind: 'schema'}>;
@@ -143,7 +147,7 @@ function* bindingText(
       yield;
       const {statement, missing} = bindCypher(text, ast, options);
       const runs = statement.kind !== 'explain' || statement.execute;
-      if (missing.length > 0 && runs) return {kind: 'needs-types', missing};
+      if (missing.length > 0 && runs) return {kind: 'needs-types', missing, statement};
       return {kind: 'bound', statement};
     }
     default:

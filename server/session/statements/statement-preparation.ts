@@ -15,8 +15,10 @@ import {TypeGuard} from '../guarded-graph.ts';
 import type {Prepared, PreparedBatched} from './prepared.ts';
 import type {PreparedQuery} from './prepared-query.ts';
 import type {StatementContext} from './statement-context.ts';
+import {effectsOf, requirePermitted, schemaEffects} from './statement-effects.ts';
 
 type StatementParts = Pick<StatementContext, 'session' | 'request' | 'ahead'>;
+type Rights = Pick<StatementContext, 'access' | 'guard'>;
 
 /**
  * Whether a statement changes something, or cannot be proven not to; a promise where its text is
@@ -49,7 +51,8 @@ export async function prepareAhead(
 /**
  * The statement as it would run now, from the cache where it is there.
  *
- * @throws {Refusal} whatever is wrong with it, and `query.not-idempotent`.
+ * @throws {Refusal} whatever is wrong with it, `query.not-idempotent`, and `security.denied` when
+ *   it may do more than the request permits.
  */
 export function prepare(
   {session, request, ahead}: StatementParts,
@@ -61,6 +64,10 @@ export function prepare(
       : session.prepare(request.language, request.text, context);
   if (request.readOnly && !isReadOnly(prepared)) throw notIdempotent();
   if (request.format === 'ndjson' && prepared.kind !== 'query') throw notIdempotent();
+  if (request.permitted !== undefined) {
+    const bound = session.prepareOptions(context.catalog);
+    requirePermitted(request.permitted, effectsOf(prepared, request.text, bound));
+  }
   return prepared;
 }
 
@@ -81,11 +88,18 @@ export function sourceInside({address}: MissingSource): Refusal {
   );
 }
 
-/** @throws {Refusal} `security.denied`. */
+/**
+ * What becomes known only when a statement runs is asked here too: types that it makes by the way.
+ *
+ * @throws {Refusal} `security.denied`.
+ */
 export function requireSchemaRight(
-  {access, guard, session}: Pick<StatementContext, 'access' | 'guard' | 'session'>,
+  {access, guard, session, request}: Omit<StatementParts, 'ahead'> & Rights,
   command: SchemaCommand,
 ): void {
+  if (request.permitted !== undefined) {
+    requirePermitted(request.permitted, schemaEffects(command));
+  }
   const {right, what} = rightFor(command);
   if (!access.allows(right)) {
     throw new Refusal('security.denied', `User '${guard?.user ?? ''}' is not allowed to ${what}`, {
