@@ -438,6 +438,11 @@ export const refusals = {
     exception: 'ServerIsNotTheLeaderException',
     says: 'only the leader takes this, and this server does not lead',
   },
+  'changes.lost': {
+    retry: 'never',
+    exception: 'CommandExecutionException',
+    says: 'changes that a reader has not read are not kept any more',
+  },
   'cluster.no-leader': {
     retry: 'retryable',
     exception: 'ServerIsNotTheLeaderException',

@@ -2,7 +2,7 @@
  * Settings of the server itself: who it is, how it is reached over HTTP, and whom it believes. Rows
  * of the one table (settings.ts).
  */
-import {DAY, GB, HOUR, MB, MINUTE, SECOND, type SettingRow} from './setting-row.ts';
+import {DAY, GB, HOUR, KB, MB, MINUTE, SECOND, type SettingRow} from './setting-row.ts';
 
 export const serverSettingRows = {
   // Who the server is and where its files lie.
@@ -302,6 +302,36 @@ export const serverSettingRows = {
     scope: 'server',
     dynamic: true,
     description: 'Silence after which a streamed answer sends an empty line; 0 sends none.',
+  },
+  'svc.changes.bytesMax': {
+    type: 'size',
+    default: 32 * MB,
+    min: 64 * KB,
+    max: 16 * GB,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Bytes of changes of a database kept for its subscribers; who falls further behind is ended.',
+  },
+  'svc.changes.resumeTimeout': {
+    type: 'duration',
+    unit: 'seconds',
+    default: MINUTE,
+    min: SECOND,
+    max: DAY,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'How long changes of a database are kept behind the last subscriber, who may come back.',
+  },
+  'svc.changes.subscriptionsMax': {
+    type: 'integer',
+    default: 1_000,
+    min: 1,
+    max: 1_000_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Most subscriptions to changes of databases that are open at once.',
   },
   'svc.network.socketTimeout': {
     type: 'duration',

@@ -11,6 +11,7 @@ import type {Clock, Timers} from '#server/platform/clock.ts';
 import {idOfNameKey, isNameKey} from '#server/layout/name-key.ts';
 import type {ShareableStore, Store, StoreSnapshot} from '#server/storage/store.ts';
 import type {ChangeListener, ChangeSubscription} from '#server/transactions/change-feed.ts';
+import {CommittedEntries, type EntryConsumer} from '#server/transactions/committed-entries.ts';
 import type {
   CommitLog,
   CommitOutcome,
@@ -64,6 +65,7 @@ export class Database {
   readonly #shared: SnapshotPool;
   /** Views that are open, and threads that have the store. */
   #usersOpen = 0;
+  readonly #entryFeeds = new Set<CommittedEntries>();
   readonly #releasedWaiters: (() => void)[] = [];
   #schemaVersion: number;
 
@@ -196,6 +198,33 @@ export class Database {
     return this.#coordinator.changes.listen(listener);
   }
 
+  /**
+   * Tells `consumer` every entry that is committed from now on, with the states around it, once it
+   * is started; see transactions/committed-entries.ts. It ends with the database.
+   */
+  committedEntries(consumer: EntryConsumer): CommittedEntries {
+    this.#checkFence();
+    const {log, store} = this.#options;
+    const feed = new CommittedEntries(
+      {
+        feed: this.#coordinator.changes,
+        appliedIndex: this.#appliedIndex,
+        whenApplied: index => log.whenApplied(index),
+        snapshot: () => this.#counted(store.snapshot()),
+        flush: () => log.catchUp(),
+      },
+      {
+        consume: entry => consumer.consume(entry),
+        ended: error => {
+          this.#entryFeeds.delete(feed);
+          consumer.ended(error);
+        },
+      },
+    );
+    this.#entryFeeds.add(feed);
+    return feed;
+  }
+
   /** Applied records in a bucket, outside any transaction. */
   recordCount(bucketId: number): number {
     return decodeCounter(this.store.get(counterKey('count', bucketId)));
@@ -302,6 +331,7 @@ export class Database {
   close(reason: string): void {
     this.#coordinator.close(reason);
     this.#shared.drop();
+    for (const feed of this.#entryFeeds) feed.end();
   }
 
   /**
@@ -328,6 +358,7 @@ export class Database {
 
   #applied(schemaVersion: number | undefined): void {
     this.#shared.drop();
+    for (const feed of this.#entryFeeds) feed.applied();
     if (schemaVersion === undefined) return;
     this.#schemaVersion = schemaVersion;
     const bytes = this.catalogBytes();
@@ -349,6 +380,21 @@ export class Database {
       },
       release: snapshot => {
         this.#shared.leave(snapshot);
+        this.#released();
+      },
+    };
+  }
+
+  /** The snapshot, which holds the store until it is released. */
+  #counted(snapshot: StoreSnapshot): StoreSnapshot {
+    this.#usersOpen += 1;
+    return {
+      get: key => snapshot.get(key),
+      getMany: (keys, count, into) => snapshot.getMany(keys, count, into),
+      scan: (ranges, options) => snapshot.scan(ranges, options),
+      handle: snapshot.handle,
+      release: () => {
+        snapshot.release();
         this.#released();
       },
     };

@@ -42,6 +42,7 @@ import {
   type ClusterCopies,
 } from '#server/cluster/align.ts';
 import type {DatabaseFiles} from './database/database-check.ts';
+import {ChangeSubscriptions} from './connections/change-subscriptions.ts';
 import {DatabaseSession} from './connections/database-session.ts';
 import {ServerCacheMemory} from './schema/database-caches.ts';
 import {withLeader} from '#server/cluster/leadership.ts';
@@ -53,6 +54,8 @@ import {type RegisteredQuery, RunningQueries} from './connections/running-querie
 import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {
+  ChangesRequest,
+  ChangeSubscription,
   ResultCursor,
   RunningQuery,
   RunningTransaction,
@@ -124,6 +127,7 @@ export class SessionService implements Service {
   readonly #procedures: Procedures;
   readonly #sessions: TransactionSessions;
   readonly #queries: RunningQueries;
+  readonly #changes: ChangeSubscriptions;
   readonly #runner: StatementRunner;
   readonly #pool: MemoryPool;
   readonly #memory: KeptMemory;
@@ -180,6 +184,7 @@ export class SessionService implements Service {
       takesWrites: () => cluster?.isLeader ?? true,
     };
     const {sourceReader, security} = options;
+    this.#changes = this.#makeChanges();
     this.#surroundings = {
       sourceReader,
       settings,
@@ -199,6 +204,17 @@ export class SessionService implements Service {
       align: (database, signal) => this.#align(database, signal),
       transfer: (database, command, signal) => this.#transfers().run(database, command, signal),
     });
+  }
+
+  #makeChanges(): ChangeSubscriptions {
+    const {security, settings, timers} = this.#options;
+    const rights = {
+      // Root is not always a user of this server's own, and cannot be dropped.
+      current: (who: Principal) => security.principalOf(who.name) ?? (who.root ? who : undefined),
+      access: (who: Principal, database: string) => this.#access(who, database),
+    };
+    const countMax = (): number => settings().get('svc.changes.subscriptionsMax');
+    return new ChangeSubscriptions(rights, countMax, () => timers.yield());
   }
 
   /** Refreshes the databases that are in use here; the others follow when they are opened. */
@@ -317,6 +333,11 @@ export class SessionService implements Service {
   ): Promise<ResultCursor> {
     const held = await this.#sessions.hold(principal.name, parts.request.database, id);
     return this.#runner.runInside(parts, held);
+  }
+
+  async changes(principal: Principal, request: ChangesRequest): Promise<ChangeSubscription> {
+    this.#access(principal, request.database);
+    return this.#changes.open(principal, this.#open(request.database), request);
   }
 
   begin(
@@ -532,6 +553,7 @@ export class SessionService implements Service {
   endSessionsOf(user: string): void {
     this.#sessions.endWhere(session => session.user === user);
     this.#queries.terminateWhere(query => query.user === user);
+    this.#changes.endOf(user);
   }
 
   /** A database as imports and exports see it. */

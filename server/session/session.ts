@@ -8,7 +8,9 @@
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Principal} from '#server/security/principal.ts';
+import type {JsonFormat} from '#server/model/json.ts';
 import type {Value} from '#server/model/value.ts';
+import type {ChangedRecords, ChangeKind} from '#server/records/change-stream.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
 import type {WorkProgress} from './database/work-progress.ts';
 
@@ -112,6 +114,38 @@ export interface RunningTransaction {
   readonly queryIds?: readonly string[];
 }
 
+export type {ChangedRecords, ChangeKind} from '#server/records/change-stream.ts';
+
+/** Which committed changes somebody wants to be told of. */
+export interface ChangesRequest {
+  readonly database: string;
+  /** Exact name of a type; undefined: every type that may be read. */
+  readonly type?: string | undefined;
+  /** Undefined: all. */
+  readonly kinds?: ReadonlySet<ChangeKind> | undefined;
+  /** Goes on behind the transaction at this position; undefined: behind what is committed now. */
+  readonly from?: number | undefined;
+}
+
+/**
+ * Committed changes, a transaction after the other in commit order and each once, on every member
+ * of a cluster. Always `close` it (idempotent).
+ */
+export interface ChangeSubscription {
+  /** The last transaction that was looked at: `from` of whoever goes on here, on any member. */
+  readonly position: number;
+  /** How values of the database print at present. */
+  readonly json: JsonFormat;
+  /**
+   * The next transaction with changes that were asked for and may be seen; it is told when it is
+   * committed, never before. Ask one at a time.
+   *
+   * @throws {Refusal} what ended it: `changes.lost`, `security.denied`; `next` only repeats it.
+   */
+  next(): Promise<ChangedRecords>;
+  close(): void;
+}
+
 /** Everything refuses with a `Refusal`; nothing here answers half a result as success. */
 export interface Service {
   /**
@@ -127,6 +161,9 @@ export interface Service {
    * @throws {Refusal} what stands in the way of preparing it here; thrown or rejected.
    */
   needsLeader(principal: Principal, request: RunRequest): boolean | Promise<boolean>;
+
+  /** @throws {Refusal} `security.denied`, `admission.full`, `changes.lost`, `database.*`. */
+  changes(principal: Principal, request: ChangesRequest): Promise<ChangeSubscription>;
 
   begin(
     principal: Principal,

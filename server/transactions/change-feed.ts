@@ -9,14 +9,16 @@
  * `base >= heardSince`, may answer for every store snapshot of index `base` or above from it, as
  * long as it reads from the store snapshot itself whatever was told with an index above `base`.
  *
- * Without listeners an entry costs nothing here.
+ * Followers are told of whole entries in the same turn (committed-entries.ts).
+ *
+ * Without listeners and followers an entry costs nothing here.
  */
 import {isAdjacencyKey} from '#server/layout/adjacency-key.ts';
 import {isIndexKey} from '#server/layout/index-key.ts';
 import {isRecordKey} from '#server/layout/record-key.ts';
 import {PackedOperations} from './bulk-operations.ts';
 import type {LogIndex, Operation} from './commit.ts';
-import {type Entry, eachOperation} from './entry.ts';
+import {decodeEntry, type Entry, eachOperation} from './entry.ts';
 
 /** A listener is not called for what it has no method for. */
 export interface ChangeListener {
@@ -26,7 +28,7 @@ export interface ChangeListener {
   edgeChanged?(bytes: Uint8Array, at: number, index: LogIndex): void;
   /** The index entry whose key (index-key.ts) is [at, end) was put or deleted; borrowed too. */
   indexChanged?(bytes: Uint8Array, at: number, end: number, index: LogIndex): void;
-  /** Every key of [start, end) was removed, of whatever kind. */
+  /** Every key of [start, end), of whatever kind, was removed or may be another one. */
   rangeEmptied(start: Uint8Array, end: Uint8Array, index: LogIndex): void;
 }
 
@@ -38,6 +40,20 @@ export interface ChangeSubscription {
   end(): void;
 }
 
+/** Takes whole entries, in order, in the turn in which each is appended or comes from elsewhere. */
+export interface EntryFollower {
+  /** Its bytes are the follower's. */
+  logged(index: LogIndex, entry: Entry): void;
+  /** What was told with an index above `index` never happens. */
+  takenBack(index: LogIndex): void;
+}
+
+export interface EntrySubscription {
+  /** Entries above this index are told. */
+  readonly since: LogIndex;
+  end(): void;
+}
+
 /** Keys of records and edges are shorter, those of most indexes too. */
 const keyBytesUsual = 64;
 
@@ -46,6 +62,7 @@ const everything = [new Uint8Array(0), new Uint8Array(keyBytesUsual).fill(0xff)]
 
 export class ChangeFeed {
   readonly #listeners = new Set<ChangeListener>();
+  readonly #followers = new Set<EntryFollower>();
   #key = Buffer.alloc(keyBytesUsual);
   #lastIndex: LogIndex;
 
@@ -66,9 +83,24 @@ export class ChangeFeed {
     };
   }
 
-  /** An entry of the database was appended; indexes only grow. Cost: its keys, a listener each. */
-  appended(index: LogIndex, operations: readonly Operation[] | PackedOperations): void {
+  follow(follower: EntryFollower): EntrySubscription {
+    this.#followers.add(follower);
+    return {since: this.#lastIndex, end: () => void this.#followers.delete(follower)};
+  }
+
+  /**
+   * An entry of the database was appended; indexes only grow. Cost: its keys, a listener each, and
+   * a copy of it for each follower.
+   *
+   * @param bytes - The entry as it was appended; borrowed.
+   */
+  appended(
+    index: LogIndex,
+    operations: readonly Operation[] | PackedOperations,
+    bytes: Buffer,
+  ): void {
     this.#lastIndex = index;
+    if (this.#followers.size > 0) this.#tellFollowers(index, decodeEntry(bytes));
     for (const listener of this.#listeners) {
       if (operations instanceof PackedOperations) {
         const {bytes} = operations;
@@ -85,10 +117,14 @@ export class ChangeFeed {
    */
   followed(index: LogIndex, entry: Entry): void {
     this.#lastIndex = index;
+    if (this.#followers.size > 0) this.#tellFollowers(index, entry);
     if (this.#listeners.size === 0) return;
     for (const operation of eachOperation(entry)) {
-      if (operation.kind === 'ingest') continue;
-      for (const listener of this.#listeners) this.#tellOperation(listener, operation, index);
+      for (const listener of this.#listeners) {
+        // The rows of a sorted file are not in the entry: any key may be among them.
+        if (operation.kind === 'ingest') listener.rangeEmptied(...everything, index);
+        else this.#tellOperation(listener, operation, index);
+      }
     }
   }
 
@@ -97,6 +133,13 @@ export class ChangeFeed {
     if (this.#lastIndex <= index) return;
     this.#lastIndex = index;
     for (const listener of this.#listeners) listener.rangeEmptied(...everything, index);
+    for (const follower of this.#followers) follower.takenBack(index);
+  }
+
+  #tellFollowers(index: LogIndex, entry: Entry): void {
+    for (const follower of this.#followers) {
+      follower.logged(index, {...entry, operations: Buffer.from(entry.operations)});
+    }
   }
 
   #tellOperation(listener: ChangeListener, operation: Operation, index: LogIndex): void {

@@ -25,7 +25,7 @@ import type {ConditionKeys} from './condition-keys.ts';
 import {ConflictWindow} from './conflict-window.ts';
 import type {Counter, Entry, EntryEncoder, EntryHead} from './entry.ts';
 import {LiveViews} from './recent/live-views.ts';
-import {RequestIds} from './request-ids.ts';
+import {RequestIds} from './recent/request-ids.ts';
 import {InFlightCommits, type InFlightState} from './in-flight-commits.ts';
 import {counterFault, counterKey, decodeCounter} from './system-keys.ts';
 
@@ -214,7 +214,7 @@ export class Coordinator {
     if (request.operations.some(({kind}) => kind !== 'put')) this.deletingCommits++;
     const operations = request.packed ?? request.operations;
     this.#window.record(index, request);
-    this.changes.appended(index, operations);
+    this.changes.appended(index, operations, entry);
     this.#inFlight.appended(request, {index, counters, appliedIndex: log.appliedIndex});
     this.#window.prune(this.snapshots.oldest(log.appliedIndex));
     if (request.requestId !== undefined) {

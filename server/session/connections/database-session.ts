@@ -19,6 +19,7 @@ import type {MapValue} from '#server/model/value.ts';
 import type {AnswerForm, SchemaCommand} from '#server/plan/statement.ts';
 import {noStatistics} from '#server/plan/statistics.ts';
 import type {Database} from '#server/engine/database.ts';
+import {ChangeStream} from '#server/records/change-stream.ts';
 import {DatabaseSchema} from '#server/records/database-schema.ts';
 import type {DefaultEvaluator} from '#server/records/context.ts';
 import type {CompactionThread} from '#server/engine/store-compaction.ts';
@@ -90,6 +91,7 @@ export class DatabaseSession {
   readonly executor: SchemaExecutor;
   readonly views: MaterializedViews;
   readonly kept: DatabaseCaches;
+  readonly changes: ChangeStream;
   readonly globals = new KeptVariables();
   readonly #statistics: DatabaseStatistics;
   readonly work: ProgressRegistry;
@@ -111,6 +113,10 @@ export class DatabaseSession {
     const {clock, timers} = environment;
     this.schema = new DatabaseSchema(database, options);
     this.kept = new DatabaseCaches(database, environment, options.cacheMemory);
+    this.changes = new ChangeStream(database, this.schema.names, timers.after.bind(timers), () => ({
+      bytesMax: settings().get('svc.changes.bytesMax'),
+      resumeMs: settings().get('svc.changes.resumeTimeout'),
+    }));
     this.work = new ProgressRegistry(clock);
     const {schema, work} = this;
     this.#statistics = new DatabaseStatistics(database, schema, clock);
@@ -139,6 +145,7 @@ export class DatabaseSession {
   /** The database is closed or gone: nothing is kept of it. */
   close(): void {
     this.kept.close();
+    this.changes.close();
     this.globals.clear();
   }
 

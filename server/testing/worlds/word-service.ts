@@ -13,6 +13,8 @@ import type {AlignedMember} from '#server/cluster/align.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {WorkProgress} from '#server/session/database/work-progress.ts';
 import type {
+  ChangesRequest,
+  ChangeSubscription,
   ResultCursor,
   RunningQuery,
   RunningTransaction,
@@ -76,6 +78,10 @@ export class WordService implements Service {
       cursor.close();
     }
     return service;
+  }
+
+  changes(principal: Principal, request: ChangesRequest): Promise<ChangeSubscription> {
+    return this.#real.changes(principal, request);
   }
 
   get #real(): Service {

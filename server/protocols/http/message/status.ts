@@ -105,6 +105,7 @@ export const statusOf = {
   'start.refused': {status: 500, error: 'Internal error'},
   'server.stopping': {status: 503, error: command},
   'storage.full': {status: 503, error: command},
+  'changes.lost': {status: 410, error: 'Changes lost'},
   'cluster.not-leader': {status: 409, error: command},
   'cluster.no-leader': {status: 503, error: command},
   'cluster.no-quorum': {status: 503, error: command},

@@ -9,8 +9,8 @@
 import {eachRow, createPackedRows} from '#server/storage/packed-rows.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {Store} from '#server/storage/store.ts';
-import type {CommitOutcome, LogIndex, Operation} from './commit.ts';
-import {requestKey, requestOrderKey, systemPrefix} from './system-keys.ts';
+import type {CommitOutcome, LogIndex, Operation} from '../commit.ts';
+import {requestKey, requestOrderKey, systemPrefix} from '../system-keys.ts';
 
 export interface RequestIdLimits {
   /** Milliseconds after which an id is forgotten. */

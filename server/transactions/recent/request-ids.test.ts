@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {createMemoryStore} from '#server/storage/memory/memory-store.ts';
-import type {CommitOutcome} from './commit.ts';
+import type {CommitOutcome} from '../commit.ts';
 import {RequestIds} from './request-ids.ts';
 
 const ageMsMax = 600_000;
