@@ -4,6 +4,7 @@
  * What only a leader knows is -1 elsewhere, so that a panel shows a gap and not a zero.
  * Source: docs/cluster.md.
  */
+import {byLabel, type Figures} from '#server/monitoring/figures.ts';
 import type {ClusterState} from './cluster.ts';
 import {localLag} from './readiness.ts';
 import {followersOf, replicationLag} from './replica-health.ts';
@@ -47,5 +48,15 @@ export function clusterFigures(state: ClusterState): ClusterFigures {
     svc_ha_follower_last_contact_ms: contacts,
     svc_ha_follower_replication_lag: lags,
     svc_ha_follower_lagging_for_ms: byPeer(({progress}) => Math.round(progress.laggingForMs)),
+  };
+}
+
+/** The same as metric families. */
+export function clusterFamilies(figures: ClusterFigures): Figures {
+  return {
+    ...figures,
+    svc_ha_follower_last_contact_ms: byLabel(figures.svc_ha_follower_last_contact_ms),
+    svc_ha_follower_replication_lag: byLabel(figures.svc_ha_follower_replication_lag),
+    svc_ha_follower_lagging_for_ms: byLabel(figures.svc_ha_follower_lagging_for_ms),
   };
 }

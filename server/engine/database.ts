@@ -144,6 +144,7 @@ export class Database {
    */
   read(): ReadSession {
     this.#checkFence();
+    this.#coordinator.figures.views++;
     return new ReadSession(this.#snapshots);
   }
 

@@ -15,6 +15,7 @@ import {Refusal} from '#server/base/errors.ts';
 import {isStoreFile} from '#server/storage/file-names.ts';
 import {Checkpoints} from './checkpoints.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
+import {CommitFigures} from '#server/monitoring/commit-figures.ts';
 import type {CommitPipeline} from '#server/transactions/commit-pipeline.ts';
 import {Coordinator} from '#server/transactions/coordinator.ts';
 import {Database} from './database.ts';
@@ -85,6 +86,8 @@ export class Engine {
   readonly logId: string;
   /** Where files of a snapshot come together before `install`. */
   readonly snapshots: SnapshotInstall;
+  /** What became of the transactions of all databases. */
+  readonly commits = new CommitFigures();
   readonly #options: EngineOptions & DataPaths;
   readonly #pipe: CommitPipeline;
   readonly #set: DatabaseSet;
@@ -535,6 +538,7 @@ export class Engine {
           clock,
           encoder: this.#encoder,
           limits: settings.commit,
+          figures: this.commits,
           positionIndex: position.index,
           schemaVersion: position.schemaVersion,
           formatLevel: () => this.#raisesTo ?? this.formatLevel,

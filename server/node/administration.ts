@@ -1,10 +1,10 @@
 /**
  * What an administrator can ask of this process: settings, figures, events, an orderly stop.
  */
-import {statfsSync} from 'node:fs';
 import {resolve} from 'node:path';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
+import {byLabel, type Figures} from '#server/monitoring/figures.ts';
 import {isSettingKey, settingRows} from '#server/base/settings.ts';
 import type {Random} from '#server/platform/clock.ts';
 import type {Administration, ServerEvent, ServerIdentity} from '#server/session/administration.ts';
@@ -13,11 +13,19 @@ import type {SessionService} from '#server/session/service.ts';
 import {uuidOf} from '#server/platform/uuid.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {EventLog} from './event-log.ts';
+import type {RuntimeWatch} from './monitoring/runtime-watch.ts';
+import {
+  diskFamilies,
+  type DiskFigures,
+  diskFigures,
+  engineFigures,
+} from './monitoring/server-figures.ts';
 import {version} from './version.ts';
 
 export interface ServerAdministrationOptions {
   readonly engine: Engine;
   readonly events: EventLog;
+  readonly runtime: RuntimeWatch;
   readonly random: Random;
   /** The settings as resolved at the start. */
   readonly settings: Settings;
@@ -68,6 +76,18 @@ export class ServerAdministration implements Administration {
     await this.#service.setDatabaseSetting(database, key, value);
   }
 
+  figures(): Figures {
+    const {engine, runtime, events} = this.#options;
+    const {INFO: info, WARNING: warning, ERROR: error, CRITICAL: critical} = events.counts;
+    return {
+      ...engineFigures(engine),
+      ...this.#service?.figures(),
+      ...diskFamilies(this.#disk()),
+      ...runtime.figures(),
+      svc_events_total: byLabel({info, warning, critical: error + critical}),
+    };
+  }
+
   metrics(): Readonly<Record<string, unknown>> {
     const memory = process.memoryUsage();
     const {engine} = this.#options;
@@ -77,7 +97,7 @@ export class ServerAdministration implements Administration {
     const space = (value: number): {readonly space: number} => ({space: value});
     return {
       profiler: {
-        ...this.#disk(),
+        ...diskValues(this.#disk()),
         storageMemtables: space(storage.memtableBytes),
         storageFiles: space(storage.fileBytes),
         storageCache: space(storage.cacheBytes),
@@ -122,20 +142,8 @@ export class ServerAdministration implements Administration {
     this.#options.shutdown();
   }
 
-  #disk(): Readonly<Record<string, unknown>> {
-    const directory = resolve(this.#settings.get('svc.server.databaseDirectory'));
-    try {
-      const {bavail, blocks, bsize} = statfsSync(directory);
-      return {
-        diskFreeSpace: {space: bavail * bsize},
-        diskTotalSpace: {space: blocks * bsize},
-        diskFreeSpacePerc: {perc: Math.round((bavail / Math.max(1, blocks)) * 10_000) / 100},
-        diskDirectory: {value: directory},
-      };
-    } catch {
-      // A directory that is gone shows in the databases; figures of it are only left out.
-      return {};
-    }
+  #disk(): DiskFigures | undefined {
+    return diskFigures(resolve(this.#settings.get('svc.server.databaseDirectory')));
   }
 
   #eventCounts(): Readonly<Record<string, number>> {
@@ -147,4 +155,15 @@ export class ServerAdministration implements Administration {
     }
     return counts;
   }
+}
+
+/** A directory that is gone shows in the databases; figures of it are only left out. */
+function diskValues(disk: DiskFigures | undefined): Readonly<Record<string, unknown>> {
+  if (disk === undefined) return {};
+  return {
+    diskFreeSpace: {space: disk.freeBytes},
+    diskTotalSpace: {space: disk.totalBytes},
+    diskFreeSpacePerc: {perc: disk.freePercent},
+    diskDirectory: {value: disk.directory},
+  };
 }

@@ -11,6 +11,7 @@ const eventTypes = {debug: 'INFO', info: 'INFO', warn: 'WARNING', error: 'ERROR'
 
 export class EventLog {
   readonly #events: ServerEvent[] = [];
+  readonly #counts = {INFO: 0, WARNING: 0, ERROR: 0, CRITICAL: 0};
 
   /** A logger that also keeps what it is given. */
   tee(logger: Logger): Logger {
@@ -27,6 +28,11 @@ export class EventLog {
     this.#add('INFO', component, {reason: message});
   }
 
+  /** Since the start. */
+  get counts(): Readonly<Record<ServerEvent['type'], number>> {
+    return this.#counts;
+  }
+
   list(): readonly ServerEvent[] {
     return this.#events;
   }
@@ -36,10 +42,12 @@ export class EventLog {
     const {database, reason, plugin, file} = fields;
     const isPlugin = typeof plugin === 'string';
     const said = typeof reason === 'string' ? reason : file;
+    // What a plugin fails at, nobody else tells of.
+    const severity = isPlugin && type === 'ERROR' ? 'CRITICAL' : type;
+    this.#counts[severity] += 1;
     this.#events.push({
       time: new Date().toISOString().replace('T', ' ').replace('Z', ''),
-      // What a plugin fails at, nobody else tells of.
-      type: isPlugin && type === 'ERROR' ? 'CRITICAL' : type,
+      type: severity,
       component: isPlugin ? plugin : word,
       db: typeof database === 'string' ? database : null,
       message: typeof said === 'string' ? `${event}: ${said}` : event,

@@ -57,6 +57,7 @@ import {createServerBackups, type ServerBackups} from './backup/server-backups.t
 import {dataPathsIn} from './data-paths.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
+import {RuntimeWatch} from './monitoring/runtime-watch.ts';
 import type {GraphFiles} from '#server/caches/vector-graph.ts';
 import {createGraphFolders} from './runtime/vector-graph-files.ts';
 import {keepMemorySmall, threadBusyShare} from './runtime/heap-trimmer.ts';
@@ -273,6 +274,7 @@ interface StartDependencies {
   readonly random: Random;
   readonly timers: Timers;
   readonly javascript: JavaScriptEngine;
+  readonly runtime: RuntimeWatch;
 }
 
 function createServices(given: Settings, parts: Parts, means: StartDependencies): Services {
@@ -284,6 +286,7 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
   const administration = new ServerAdministration({
     engine,
     events,
+    runtime: means.runtime,
     random: means.random,
     settings: given,
     shutdown,
@@ -387,6 +390,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   });
   followEngine(given, parts, services);
   logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
+  means.runtime.start();
   const leaveCompiler = compileSooner(timers);
   const endRehearsal = parts.cluster && rehearseWrites(given, parts, means);
   const leaveMemory = keepMemorySmall({
@@ -410,6 +414,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       return engine.failure;
     },
     async close() {
+      means.runtime.end();
       leaveMemory();
       leaveCompiler();
       parts.probe?.end();
@@ -445,7 +450,8 @@ function createMeans(given: Settings, parts: Parts): Omit<StartDependencies, 'ja
     disk: createDisk(),
     databaseDirectory: dataPathsIn(given).databaseDirectory,
   });
-  return {cluster: view, clock, random, timers};
+  const runtime = new RuntimeWatch(timers, createMachine());
+  return {cluster: view, clock, random, timers, runtime};
 }
 
 /** Runs after the start of a member, which may lead in a moment. */

@@ -5,6 +5,7 @@
  * processes. Callers have checked that the principal may ask (`root`).
  */
 import type {Settings} from '#server/base/setting-values.ts';
+import type {Figures} from '#server/monitoring/figures.ts';
 
 /** Facts about this server that never change while it runs. */
 export interface ServerIdentity {
@@ -32,6 +33,8 @@ export interface Administration {
   setServerSetting(key: string, value: string): void;
   /** Saved with the database. @throws {Refusal} also `database.missing`. */
   setDatabaseSetting(database: string, key: string, value: string): Promise<void>;
+  /** Figures of the server but for those of protocols and the cluster, as metrics name them. */
+  figures(): Figures;
   /** Figures by group, as `GET /server` shows them. */
   metrics(): Readonly<Record<string, unknown>>;
   /** Latest events of the server, oldest first. */

@@ -27,6 +27,8 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Machine} from '#server/platform/machine.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
+import type {Figures} from '#server/monitoring/figures.ts';
+import {QueryTimings} from '#server/monitoring/query-timings.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {Engine} from '#server/engine/engine.ts';
@@ -64,6 +66,7 @@ import type {
 } from './session.ts';
 import type {RunEnvironment} from './statements/statement-run.ts';
 import type {StatementContext} from './statements/statement-context.ts';
+import {languages} from './statements/prepared.ts';
 import {mayWrite} from './statements/statement-preparation.ts';
 import {StatementRunner} from './statements/statement-runner.ts';
 import type {PlanThreads} from './threads/plan-task.ts';
@@ -128,6 +131,7 @@ export class SessionService implements Service {
   readonly #sessions: TransactionSessions;
   readonly #queries: RunningQueries;
   readonly #changes: ChangeSubscriptions;
+  readonly #timings = new QueryTimings(languages);
   readonly #runner: StatementRunner;
   readonly #pool: MemoryPool;
   readonly #memory: KeptMemory;
@@ -171,7 +175,9 @@ export class SessionService implements Service {
       if (leads) this.#refreshViews();
       else this.#sessions.endWhere(() => true, 'lost-leadership');
     });
-    this.#queries = new RunningQueries(clock);
+    this.#queries = new RunningQueries(clock, () =>
+      settings().get('svc.serverMetrics') ? this.#timings : undefined,
+    );
     const environment: RunEnvironment = {
       clock,
       random,
@@ -256,6 +262,21 @@ export class SessionService implements Service {
       graphViewBytes: this.#cacheMemory.edges.bytes,
       columnViewBytes: this.#cacheMemory.columns.bytes,
       transactionsOpen: this.#sessions.list().length,
+    };
+  }
+
+  /** What statements and their transactions count. */
+  figures(): Figures {
+    const {load} = this;
+    return {
+      ...this.#timings.figures(),
+      svc_engine_queries_running: load.queriesRunning,
+      svc_engine_queries_waiting: load.queriesWaiting,
+      svc_engine_queries_refused_total: load.queriesRefused,
+      svc_engine_query_memory_bytes: load.queryMemoryBytes,
+      svc_engine_graph_view_memory_bytes: load.graphViewBytes,
+      svc_engine_column_views_bytes: load.columnViewBytes,
+      svc_engine_transactions_open: load.transactionsOpen,
     };
   }
 

@@ -27,6 +27,8 @@ export type ResultFormat = 'record' | 'graph' | 'studio' | 'counts' | 'ndjson';
 export type Effect = 'read' | 'insert' | 'update' | 'delete' | 'schema' | 'admin';
 
 export interface RunRequest {
+  /** How it came in, as metrics name it; absent: over HTTP. */
+  readonly protocol?: string | undefined;
   readonly database: string;
   readonly language: string;
   readonly text: string;

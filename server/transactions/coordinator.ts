@@ -9,6 +9,7 @@
  * Source: docs/design/0006-conflicts-by-log-index.md.
  */
 import {Refusal} from '#server/base/errors.ts';
+import type {CommitFigures} from '#server/monitoring/commit-figures.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {Store} from '#server/storage/store.ts';
 import type {
@@ -52,6 +53,8 @@ export interface CoordinatorOptions {
   readonly clock: Clock;
   readonly encoder: EntryEncoder;
   readonly limits: CommitLimits;
+  /** Added to. */
+  readonly figures: CommitFigures;
   /** Index of the last entry that changed the store, and its catalog version. */
   readonly positionIndex: LogIndex;
   readonly schemaVersion: number;
@@ -98,6 +101,10 @@ export class Coordinator {
   /** No commit takes more; at least what its keys and values take. */
   get entryBytesMax(): number {
     return this.#options.limits.entryBytesMax;
+  }
+
+  get figures(): CommitFigures {
+    return this.#options.figures;
   }
 
   /** How often this node began to take commits since the database was opened. */
@@ -184,9 +191,9 @@ export class Coordinator {
     const earlier = request.requestId === undefined ? undefined : this.outcomeOf(request.requestId);
     if (earlier !== undefined) return earlier;
     const obstacle = this.#findObstacle(request);
-    if (obstacle !== undefined) return Promise.resolve(this.#unlessDeposed(obstacle));
+    if (obstacle !== undefined) return this.#refuse(this.#unlessDeposed(obstacle));
 
-    const {log, encoder, limits, databaseId} = this.#options;
+    const {log, encoder, limits, databaseId, figures} = this.#options;
     const clock = Math.max(0, Math.floor(this.#clockBaseMs + this.#options.clock.monotonic()));
     const counters = this.#countersOf(request);
     const head = this.#headOf(request, counters, clock);
@@ -195,11 +202,11 @@ export class Coordinator {
         ? encoder.encode(head, this.#operationsOf(request, clock), request.bytes)
         : encoder.encodePacked(head, request.packed);
     if (entry.length > limits.entryBytesMax) {
-      return Promise.resolve(tooLarge(entry.length, limits.entryBytesMax));
+      return this.#refuse(tooLarge(entry.length, limits.entryBytesMax));
     }
     const refused = log.admission(entry.length);
     if (refused?.code === 'queue-full') return this.#commitWithRoom(request, refused);
-    if (refused !== undefined) return Promise.resolve(refused);
+    if (refused !== undefined) return this.#refuse(refused);
 
     const {newSchemaVersion} = request;
     const onApplied =
@@ -207,6 +214,8 @@ export class Coordinator {
         ? this.#onApplied
         : () => this.#options.onApplied(newSchemaVersion);
     const {index, settled} = log.append(entry, databaseId, onApplied);
+    figures.appended++;
+    figures.appendedBytes += entry.length;
     for (const counter of counters) {
       if (counter.kind === 'count') this.#counts.set(counter.bucketId, counter.value);
     }
@@ -221,6 +230,12 @@ export class Coordinator {
       this.#requests.began(request.requestId, {index, clock}, settled);
     }
     return settled;
+  }
+
+  #refuse(outcome: CommitOutcome): Promise<CommitOutcome> {
+    if (outcome.kind === 'conflict') this.#options.figures.conflicts++;
+    else this.#options.figures.refused++;
+    return Promise.resolve(outcome);
   }
 
   /**

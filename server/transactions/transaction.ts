@@ -398,7 +398,9 @@ export class StoreTransaction implements Transaction {
   }
 
   rollback(): void {
-    if (this.#open) this.#end();
+    if (!this.#open) return;
+    if (this.hasWrites) this.#options.coordinator.figures.rollbacks++;
+    this.#end();
   }
 
   #end(): void {

@@ -77,8 +77,6 @@ export class HttpContext {
   readonly transport: Transport;
   /** Undefined: a server alone. */
   readonly gateway: LeaderGateway | undefined;
-  /** Undefined: nobody may scrape them. */
-  readonly timings: RequestTimings | undefined;
   readonly json = new JsonParser(bodyDepthMax, bodyValuesMax);
   /** Constant for one process: a client that sees another one talks to a restarted server. */
   readonly replayProtection: string;
@@ -94,6 +92,7 @@ export class HttpContext {
   heldBytes = 0;
   /** The begin of every request id that this server makes. */
   readonly requestIdPrefix: string;
+  readonly #timings: RequestTimings;
   readonly #signals = new WeakMap<object, AbortSignal>();
   #requestIdLast = 0;
 
@@ -107,8 +106,7 @@ export class HttpContext {
     this.transport = new Transport(this.settings.get('svc.server.apiTokenTrustedProxies'));
     const {cluster} = options;
     this.gateway = cluster && new LeaderGateway(this, cluster);
-    const isScraped = this.settings.get('svc.serverMetrics');
-    this.timings = isScraped ? new RequestTimings(() => options.clock.monotonic()) : undefined;
+    this.#timings = new RequestTimings(() => options.clock.monotonic());
     const prefix = Buffer.alloc(8);
     options.random.fill(prefix);
     this.requestIdPrefix = `${prefix.toString('hex')}-`;
@@ -116,6 +114,11 @@ export class HttpContext {
 
   get settings(): Settings {
     return this.administration.settings();
+  }
+
+  /** Undefined: metrics are switched off. */
+  get timings(): RequestTimings | undefined {
+    return this.settings.get('svc.serverMetrics') ? this.#timings : undefined;
   }
 
   /** Asks other members. */

@@ -7,6 +7,7 @@
  */
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {queryTerminated, Refusal} from '#server/base/errors.ts';
+import type {QueryTimings} from '#server/monitoring/query-timings.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {RunningQuery, RunRequest} from '../session.ts';
 
@@ -60,6 +61,7 @@ export class RegisteredQuery implements Cancellation {
     if (used[this.#slot] !== this) return;
     used[this.#slot] = undefined;
     free.push(this.#slot);
+    this.#slots.ended(this);
   }
 }
 
@@ -70,6 +72,8 @@ export class RegisteredQuery implements Cancellation {
 interface Slots {
   readonly used: (RegisteredQuery | undefined)[];
   readonly free: number[];
+  /** Hears of each that has ended. */
+  readonly ended: (query: RegisteredQuery) => void;
 }
 
 /** The text of a password, in statements about users: it is shown to nobody. */
@@ -85,11 +89,18 @@ function withoutSecrets(text: string): string {
 
 export class RunningQueries {
   readonly #clock: Clock;
-  readonly #slots: Slots = {used: [], free: []};
+  readonly #slots: Slots;
   #last = 0;
 
-  constructor(clock: Clock) {
+  /** `timings`: where to count what has ended; undefined: nowhere at present. */
+  constructor(clock: Clock, timings: () => QueryTimings | undefined) {
     this.#clock = clock;
+    this.#slots = {
+      used: [],
+      free: [],
+      ended: ({request, startedMonotonic}) =>
+        timings()?.add(request, clock.monotonic() - startedMonotonic),
+    };
   }
 
   get count(): number {

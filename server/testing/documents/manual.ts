@@ -12,6 +12,7 @@ import {settingRows} from '#server/base/settings.ts';
 import {refusedSettings} from '#server/base/settings-refused.ts';
 import {type FindingKind, findingKinds, isWarning, remedyOf} from '#server/integrity/finding.ts';
 import {parts, statementForms} from '#server/languages/sql/grammar.ts';
+import {families, type Family} from '#server/monitoring/families.ts';
 import {functionRows} from '#server/plan/function-table.ts';
 import type {FunctionSignature} from '#server/plan/functions.ts';
 import {callText} from '#server/plan/signature.ts';
@@ -23,6 +24,7 @@ export function manualPages(code: string): ReadonlyMap<string, string> {
     ['docs/settings.md', settingsPage(code)],
     ['docs/errors.md', errorsPage()],
     ['docs/functions.md', functionsPage()],
+    ['docs/metrics.md', metricsPage()],
     ['docs/sql-grammar.md', grammarPage()],
     ['docs/check.md', checkPage()],
   ]);
@@ -83,6 +85,24 @@ function typeOf(row: SettingRow): string {
 
 function defaultOf({default: value}: SettingReport): string {
   return value === '' ? 'none' : `\`${String(value)}\``;
+}
+
+function metricsPage(): string {
+  const all = Object.entries<Family>(families);
+  const rows = all.map(([name, {kind, labels, unit, help, when}]) => [
+    `\`${name}\``,
+    kind,
+    labels.map(label => `\`${label}\``).join(', '),
+    unit === '1' ? '' : unit,
+    when === undefined ? help : `${help} *${when[0]?.toUpperCase()}${when.slice(1)}.*`,
+  ]);
+  return page('Metrics', [
+    'Every metric family of `GET /prometheus`, and of the metrics that are pushed. What to watch ' +
+      'of them, how to scrape them and what takes the place of names of other systems: ' +
+      '[monitoring](monitoring.md). A histogram `x` is told as `x_bucket`, `x_sum`, `x_count`. ' +
+      'Names and labels stay as they are once they are released.',
+    table(['family', 'kind', 'labels', 'unit', 'what it is'], rows),
+  ]);
 }
 
 const retries: Readonly<Record<Retry, string>> = {

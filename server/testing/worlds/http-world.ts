@@ -79,6 +79,7 @@ export async function httpWorld(
       settings = settings.with(key, value, 'command');
     },
     setDatabaseSetting: async () => {},
+    figures: () => ({}),
     metrics: () => ({}),
     events: () => [],
     fencedDatabases: () => [],

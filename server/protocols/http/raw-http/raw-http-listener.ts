@@ -99,9 +99,10 @@ export class RawHttpListener {
     if (known.timed?.status !== status) {
       const {route, database} = known.head;
       const path = `${basePath}${route}/{database}`;
-      known.timed = timings.of({method: 'POST', path, status, database});
+      const histogram = timings.of({method: 'POST', path, status, database});
+      known.timed = {status, histogram};
     }
-    known.timed.add(options.clock.monotonic() - begunAt);
+    known.timed.histogram.add(options.clock.monotonic() - begunAt);
   }
 
   bytes(): ResponseBuffer {

@@ -13,7 +13,7 @@ import type {RunRequest} from '#server/session/session.ts';
 import type {RequestHead} from './request-head.ts';
 import {forwardedHead, type PeerCredentials} from '../relay/forwarded-headers.ts';
 import {parseParameters} from '../message/parameters.ts';
-import type {DurationHistogram} from '../request-timings.ts';
+import type {DurationHistogram} from '#server/monitoring/duration-histogram.ts';
 
 const field = Buffer.from('"params":', 'latin1');
 const substitute = Buffer.from('null}', 'latin1');
@@ -27,7 +27,7 @@ export class CachedRequestHead {
   /** The whole head with the empty line behind it. */
   readonly bytes: Buffer;
   /** Where its last answer was counted. */
-  timed: DurationHistogram | undefined;
+  timed: {readonly status: number; readonly histogram: DurationHistogram} | undefined;
   #start: CachedBodyPrefix | undefined;
   #lastText = '';
   #forwarded: {readonly words: PeerCredentials; readonly bytes: Buffer} | undefined;
