@@ -6,12 +6,13 @@
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {familyOf} from '#server/catalog/index-families.ts';
-import type {Rid} from '#server/model/value.ts';
+import type {Rid, Value} from '#server/model/value.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
 import type {ScoredRid} from './ranked/best-records.ts';
 import {searchDense, type NearSource} from './dense-search.ts';
 import {searchSparseIndex} from './sparse-index.ts';
 import {type IndexSource, searchTextIndex} from './text-index.ts';
+import type {LikeOptions} from './text/like-query.ts';
 
 /** What is looked for; each kind belongs to one family. */
 export type RankedQuery =
@@ -19,6 +20,12 @@ export type RankedQuery =
   | {readonly kind: 'text'; readonly query: string; readonly fields?: readonly string[]}
   /** All words of the text, as the index's analyzer sees them. */
   | {readonly kind: 'text-words'; readonly words: string}
+  /** What is like these texts: of each property of the index, in its order. */
+  | {
+      readonly kind: 'text-like';
+      readonly texts: readonly (readonly Value[])[];
+      readonly like: LikeOptions;
+    }
   | {
       readonly kind: 'sparse';
       readonly dimensions: readonly number[];
@@ -47,6 +54,7 @@ export interface RankedRequest {
 export type {NearSource} from './dense-search.ts';
 export type {ScoredRid} from './ranked/best-records.ts';
 export type {Effort} from './ranked/effort.ts';
+export type {LikeOptions} from './text/like-query.ts';
 
 /** @throws {Refusal} for a query of another family, one that cannot be read, and the budget's. */
 export function searchRanked(
@@ -62,6 +70,9 @@ export function searchRanked(
     case 'text-words':
       requireFamily(source.index, 'text');
       return searchTextIndex(source, {query: {words: query.words}, k, accept});
+    case 'text-like':
+      requireFamily(source.index, 'text');
+      return searchTextIndex(source, {query, k, accept});
     case 'sparse': {
       requireFamily(source.index, 'sparse');
       return searchSparseIndex(source, {...query, k, accept});

@@ -111,7 +111,24 @@ function termsOf(
   return {terms, length};
 }
 
-function textsOf(value: Value | undefined): readonly string[] {
+/** How often each term stands in texts of the index's fields, by the number of the field. */
+export function termFrequencies(
+  index: IndexDefinition,
+  texts: readonly (readonly Value[])[],
+): readonly ReadonlyMap<string, number>[] {
+  return planOf(index).fields.map(({analyzer}, field) => {
+    const frequencies = new Map<string, number>();
+    for (const value of texts[field] ?? []) {
+      for (const [term, {count}] of termsOf(value, analyzer, false).terms) {
+        frequencies.set(term, (frequencies.get(term) ?? 0) + count);
+      }
+    }
+    return frequencies;
+  });
+}
+
+/** A text, or the texts of a list. */
+export function textsOf(value: Value | undefined): readonly string[] {
   if (typeof value === 'string') return [value];
   return Array.isArray(value) ? value.filter(item => typeof item === 'string') : [];
 }

@@ -4,6 +4,7 @@
  * The answer follows from the reader alone; `kept` only makes it faster.
  */
 import type {IndexDefinition} from '#server/catalog/definition.ts';
+import {Refusal} from '#server/base/errors.ts';
 import {type TextOptions, textOptionsOf} from '#server/catalog/text-options.ts';
 import {compareText} from '#server/base/utf8.ts';
 import {keyAfterPrefix} from '#server/layout/namespace.ts';
@@ -15,14 +16,19 @@ import {
   PostingReader,
   termOfEntry,
 } from '#server/layout/posting-key.ts';
+import type {Value} from '#server/model/value.ts';
 import type {Reader} from '#server/storage/store.ts';
 import {type ChangedEntry, EntryLists, type ListKind} from './entry-lists.ts';
 import type {KeptLists} from './kept-lists.ts';
 import type {ScoredRid} from './ranked/best-records.ts';
 import type {Effort} from './ranked/effort.ts';
 import {RowWalker} from './row-walker.ts';
+import {termFrequencies} from './text-entries.ts';
 import {analyzerOf} from './text/analyzer.ts';
+import {type LikeOptions, likeQuery} from './text/like-query.ts';
+import {lookedForTest, markedPlaces, markedText, type MarkOptions} from './text/highlight.ts';
 import {PostingList, PostingListBuilder} from './text/posting-list.ts';
+import type {TextQuery} from './text/query.ts';
 import {parseQuery, type QuerySyntax, wordsQuery} from './text/query-parser.ts';
 import {resolveQuery} from './text/resolved-query.ts';
 import {searchText} from './text/search-text.ts';
@@ -49,7 +55,9 @@ export interface TextRequest {
         /** Words without a field are looked for in these only; undefined: in all. */
         readonly fields: readonly string[] | undefined;
       }
-    | {readonly words: string};
+    | {readonly words: string}
+    /** What is like these texts: of each field, by its number. */
+    | {readonly texts: readonly (readonly Value[])[]; readonly like: LikeOptions};
   /** Infinity: all that match. */
   readonly k: number;
   readonly accept?: ((bucket: number, position: number) => boolean) | undefined;
@@ -60,14 +68,8 @@ export function searchTextIndex(source: IndexSource, request: TextRequest): read
   const {index, effort} = source;
   const options = textOptionsOf(index);
   const syntax = syntaxOf(options);
-  const query =
-    'text' in request.query
-      ? parseQuery(request.query.text, {
-          ...syntax,
-          asked: fieldsAsked(syntax, request.query.fields),
-        })
-      : wordsQuery(request.query.words, syntax);
   const lists = new StoredTexts(source);
+  const query = queryOf(request.query, {index, syntax, source: lists, effort});
   const resolved = resolveQuery(query, {
     source: lists,
     similarity: similarityOf(options),
@@ -77,6 +79,57 @@ export function searchTextIndex(source: IndexSource, request: TextRequest): read
   });
   const {k, accept} = request;
   return searchText({query: resolved, source: lists, k, effort, accept});
+}
+
+function queryOf(
+  asked: TextRequest['query'],
+  {
+    index,
+    syntax,
+    source,
+    effort,
+  }: {
+    readonly index: IndexDefinition;
+    readonly syntax: QuerySyntax;
+    readonly source: TextSource;
+    readonly effort: Effort;
+  },
+): TextQuery {
+  if ('text' in asked) {
+    return parseQuery(asked.text, {...syntax, asked: fieldsAsked(syntax, asked.fields)});
+  }
+  if ('words' in asked) return wordsQuery(asked.words, syntax);
+  const fields = termFrequencies(index, asked.texts).map((frequencies, at) => {
+    return {frequencies, boost: syntax.fields[at]?.boost ?? 1};
+  });
+  return likeQuery(fields, asked.like, {source, effort});
+}
+
+/** A text with what was looked for marked; undefined where it has no such word. */
+export type TextMarker = (text: string, options: MarkOptions) => string | undefined;
+
+/**
+ * Marks what a query looks for in texts of one property of an index.
+ *
+ * Making the marker costs a reading of the query, its use the analysis of the text.
+ *
+ * @throws {Refusal} `search.syntax`; `argument` for a property that the index is not on.
+ */
+export function textMarker(index: IndexDefinition, query: string, property: string): TextMarker {
+  const options = textOptionsOf(index);
+  const field = options.fields.findIndex(({name}) => name === property);
+  const found = options.fields[field];
+  if (found === undefined) {
+    const names = options.fields.map(({name}) => name).join(', ');
+    throw new Refusal('argument', `Index '${index.name}' is on ${names}, not on '${property}'`);
+  }
+  const test = lookedForTest(parseQuery(query, syntaxOf(options)), field);
+  const stops = options.stopWords && new Set(options.stopWords);
+  const analyzer = analyzerOf(found.indexAnalyzer, stops);
+  return (text, wish) => {
+    const places = markedPlaces(text, analyzer, test);
+    return places.length === 0 ? undefined : markedText(text, places, wish);
+  };
 }
 
 function fieldsAsked(

@@ -4,6 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import {cypherFunction} from '#server/languages/cypher/functions.ts';
+import {proceduresWith} from '#server/languages/cypher/procedures.ts';
 import {functionSignature} from './function-table.ts';
 
 /** Prefix of a family, and the names in it. */
@@ -65,15 +67,12 @@ const available: readonly (readonly [prefix: string, names: string])[] = [
   ['vector.', 'dequantizeInt8 quantizeBinary dequantizeBinary approxDistance sparseCreate'],
   ['vector.', 'denseToSparse sparseToDense sparseDot toString'],
   ['vector.', 'neighbors sparseNeighbors recommend discover'],
-  ['fulltext.', 'searchIndex searchFields'],
-  ['', 'SEARCH_INDEX SEARCH_FIELDS'],
-  ['', 'vectorFuse vectorCosineSimilarity vectorL2Norm vectorNeighbors'],
+  ['fulltext.', 'searchIndex searchFields searchIndexMore searchFieldsMore'],
+  ['', 'SEARCH_INDEX SEARCH_FIELDS SEARCH_INDEX_MORE SEARCH_FIELDS_MORE'],
   ['.', 'asVector asSparse'],
 ];
 
 const later: readonly (readonly [what: string, prefix: string, names: string])[] = [
-  ['full-text search', 'fulltext.', 'searchIndexMore searchFieldsMore'],
-  ['full-text search', '', 'SEARCH_INDEX_MORE SEARCH_FIELDS_MORE'],
   ['geospatial data', 'geo.', 'point lineString polygon geomFromText buffer envelope area asText'],
   ['geospatial data', 'geo.', 'asGeoJson x y distance within intersects contains equals crosses'],
   ['geospatial data', 'geo.', 'overlaps touches disjoint dWithin'],
@@ -102,4 +101,30 @@ test('every name of the reference is in the table, and works unless its work com
     ),
     [],
   );
+});
+
+test('procedures of search are known to CALL', () => {
+  const known = proceduresWith([]);
+  const names =
+    'db.index.vector.queryNodes vector.neighbors ' +
+    'db.index.fulltext.queryNodes db.index.fulltext.queryRelationships';
+  for (const name of names.split(' ')) {
+    const called = known.get(name.toLowerCase());
+    assert.equal(functionSignature(called?.name ?? '')?.kind, 'table', name);
+  }
+});
+
+test('every vector function has its name in camel case, and Cypher knows both', () => {
+  const names = available
+    .filter(([prefix]) => prefix === 'vector.' || prefix === 'fulltext.')
+    .flatMap(([prefix, list]) => list.split(' ').map(name => [prefix, name] as const));
+  assert.ok(names.length > 50);
+  for (const [prefix, name] of names) {
+    const row = functionSignature(prefix + name);
+    const alias = `vector${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+    if (prefix === 'vector.') assert.equal(functionSignature(alias), row, alias);
+    for (const spelt of [prefix + name, ...(row?.aliases ?? [])]) {
+      assert.equal(cypherFunction(spelt)?.name, row?.name, spelt);
+    }
+  }
 });

@@ -30,7 +30,9 @@ import {standardTimes} from './standard-times.ts';
 import {standardVectors} from './standard-vectors.ts';
 import {standardValues} from './standard-values.ts';
 import {textFunctions} from './text-functions.ts';
+import {textProcedures} from './text-procedures.ts';
 import {searches} from './searches.ts';
+import {similarTexts} from './similar-texts.ts';
 import {vectorAggregates} from './vectors/vector-aggregates.ts';
 import {vectorEncodings} from './vectors/vector-encoding.ts';
 import {vectorMeasures} from './vectors/vector-measures.ts';
@@ -52,6 +54,8 @@ const plainFamilies: readonly FunctionFamily[] = [
   collectionMethods,
   hashing,
   searches,
+  similarTexts,
+  textProcedures,
   math,
   textFunctions,
   listFunctions,

@@ -19,8 +19,12 @@ import {argument, integerAt, namesFrom, refuse, singleRid, textAt} from './argum
 import {float, Options, recordRow} from './vectors/vector-arguments.ts';
 import {sparseNumbers} from './search-options.ts';
 
-/** Scores by record. */
-type Found = ReadonlyMap<string, number>;
+export interface Found {
+  /** By record (`nameOf`). */
+  readonly scores: ReadonlyMap<string, number>;
+  /** The greatest score, of a search for records that are like others; else undefined. */
+  readonly greatest: number | undefined;
+}
 
 /** What a record in the answer takes. */
 const bytesPerRecord = 96;
@@ -28,7 +32,7 @@ const bytesPerRecord = 96;
 /** By run, then by index and query. */
 const foundInRuns = new WeakMap<CallContext, Map<string, Found>>();
 
-function searchesOf(call: CallContext): Map<string, Found> {
+export function searchesOf(call: CallContext): Map<string, Found> {
   let searches = foundInRuns.get(call);
   if (searches === undefined) {
     searches = new Map();
@@ -50,51 +54,72 @@ export function effortOf(budget: Budget): Effort {
   };
 }
 
-/** All records that match, with their scores; the index is asked once a run. */
-function found(index: string, query: RankedQuery, call: CallContext): Found {
+/** What the search of that name found, which is carried out once a run. */
+export function foundOnce(call: CallContext, name: string, search: () => Found): Found {
   const searches = searchesOf(call);
-  const name = JSON.stringify([index, query]);
-  let scores = searches.get(name);
-  if (scores === undefined) {
-    const rids = call.graph.ranked(
-      index,
-      {query, k: Number.POSITIVE_INFINITY},
-      effortOf(call.budget),
-    );
-    call.budget.keep(rids.length * bytesPerRecord);
-    scores = new Map(rids.map(({rid, score}) => [nameOf(rid), score]));
-    searches.set(name, scores);
+  let found = searches.get(name);
+  if (found === undefined) {
+    found = search();
+    searches.set(name, found);
   }
-  return scores;
+  return found;
 }
 
-function nameOf({bucket, position}: Rid): string {
+/** All records that the index finds, kept in the memory of the run. */
+export function rankedRecords(
+  index: string,
+  query: RankedQuery,
+  call: CallContext,
+): readonly ScoredRid[] {
+  const rids = call.graph.ranked(
+    index,
+    {query, k: Number.POSITIVE_INFINITY},
+    effortOf(call.budget),
+  );
+  call.budget.keep(rids.length * bytesPerRecord);
+  return rids;
+}
+
+export function nameOf({bucket, position}: Rid): string {
   return `${bucket}:${position}`;
 }
 
 function matches(index: string, query: RankedQuery, record: Value, call: CallContext): boolean {
   const rid = singleRid(record);
-  return rid !== undefined && found(index, query, call).has(nameOf(rid));
+  if (rid === undefined) return false;
+  const {scores} = foundOnce(call, JSON.stringify([index, query]), () => {
+    const rids = rankedRecords(index, query, call);
+    return {
+      scores: new Map(rids.map(({rid: own, score: of}) => [nameOf(own), of])),
+      greatest: undefined,
+    };
+  });
+  return scores.has(nameOf(rid));
 }
 
-function queryAt(args: readonly Value[], at: number, name: string): string {
+export function queryAt(args: readonly Value[], at: number, name: string): string {
   const query = argument(args, at);
   if (typeof query === 'string') return query;
   return refuse(`${name} needs a text as its query, not ${describe(query)}`);
 }
 
 /** The full-text index of the record's type on these properties: on no more where there is one. */
-function indexOnFields(fields: readonly string[], record: Value, call: CallContext): string {
+export function indexOnFields(
+  fields: readonly string[],
+  record: Value,
+  call: CallContext,
+  name = 'fulltext.searchFields',
+): IndexDefinition {
   const value = record instanceof Rid ? call.graph.record(record) : record;
   if (!(value instanceof RecordValue)) {
-    return refuse(`fulltext.searchFields needs a record, not ${describe(record)}`);
+    return refuse(`${name} needs a record, not ${describe(record)}`);
   }
   const indexes = call.catalog.type(value.typeName)?.indexes ?? [];
   const fitting = indexes
     .filter(index => index.kind === 'text' && fields.every(field => hasField(index, field)))
     .sort((one, other) => one.properties.length - other.properties.length);
   const [best] = fitting;
-  if (best !== undefined) return best.name;
+  if (best !== undefined) return best;
   throw new Refusal(
     'argument',
     `type '${value.typeName}' has no full-text index on ${fields.join(', ')}`,
@@ -111,8 +136,8 @@ function searchFields(args: readonly Value[], call: CallContext): Value {
   if (fields.length === 0) return refuse('fulltext.searchFields needs names of properties');
   if (record === null) return false;
   const query = queryAt(args, 1, 'fulltext.searchFields');
-  const index = indexOnFields(fields, record, call);
-  return matches(index, {kind: 'text', query, fields}, record, call);
+  const {name} = indexOnFields(fields, record, call);
+  return matches(name, {kind: 'text', query, fields}, record, call);
 }
 
 /** `CONTAINSTEXT`: by words where the property has an index of its own, else by the text. */
@@ -135,7 +160,7 @@ function score(args: readonly Value[], call: CallContext): Value {
   const rid = singleRid(argument(args, 0));
   let sum = 0;
   if (rid !== undefined) {
-    for (const scores of searchesOf(call).values()) sum += scores.get(nameOf(rid)) ?? 0;
+    for (const {scores} of searchesOf(call).values()) sum += scores.get(nameOf(rid)) ?? 0;
   }
   return float(sum);
 }

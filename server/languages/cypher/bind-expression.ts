@@ -110,7 +110,7 @@ function withoutPatterns(scope: Scope, outer: Ast.Expression): Scope {
   return keeps || !scope.allowsPatterns ? scope : {...scope, allowsPatterns: false};
 }
 
-function valueOf({value, isFloat}: Ast.Literal): Double | Ast.Literal['value'] {
+export function valueOf({value, isFloat}: Ast.Literal): Double | Ast.Literal['value'] {
   return isFloat && typeof value === 'number' && Number.isInteger(value)
     ? new Double(value)
     : value;

@@ -24,6 +24,7 @@ import type {
 import {nearestName} from '../expectation.ts';
 import type {Name, SchemaCommand} from './ast.ts';
 import {type BindContext, cypherAnswers, literal} from './bind-context.ts';
+import {bindSearchIndex} from './bind-search-index.ts';
 
 type CreateConstraint = Extract<SchemaCommand, {kind: 'create-constraint'}>;
 type CreateIndex = Extract<SchemaCommand, {kind: 'create-index'}>;
@@ -75,6 +76,7 @@ const nothingToDo: BoundStatement = {
 function bindIndex(context: BindContext, command: CreateIndex): BoundStatement {
   const {label, name, properties, ifNotExists, entity} = command;
   context.needType(label.text, entity === 'node' ? 'vertex' : 'edge');
+  if (command.family !== 'ordered') return bindSearch(context, command);
   const parts = properties.map(property => ({name: property.text}));
   const automatic = automaticName(label.text, properties);
   const isThere = [name?.text, automatic].some(
@@ -85,6 +87,17 @@ function bindIndex(context: BindContext, command: CreateIndex): BoundStatement {
     kind: 'schema',
     first: declarations(context, command, {}),
     command: orderedIndex(label.text, parts, {name: name?.text, unique: false}),
+    counts: {indexesAdded: 1},
+  };
+}
+
+function bindSearch(context: BindContext, command: CreateIndex): BoundStatement {
+  const {isThere, command: bound, typeOf} = bindSearchIndex(context, command);
+  if (command.ifNotExists && isThere) return nothingToDo;
+  return {
+    kind: 'schema',
+    first: declarations(context, command, {}, typeOf),
+    command: bound,
     counts: {indexesAdded: 1},
   };
 }
@@ -118,10 +131,11 @@ function declarations(
   context: BindContext,
   {label, properties}: Pick<CreateIndex, 'label' | 'properties'>,
   attributes: PropertyAttributes,
+  typeOf: (at: number) => DataType = () => 'ANY',
 ): readonly BoundCommand[] {
   const declared = context.catalog.type(label.text)?.properties;
-  return properties.flatMap(({text}): BoundCommand[] => {
-    if (declared?.has(text) !== true) return [property(label.text, text, 'ANY', attributes)];
+  return properties.flatMap(({text}, at): BoundCommand[] => {
+    if (declared?.has(text) !== true) return [property(label.text, text, typeOf(at), attributes)];
     if (Object.keys(attributes).length === 0) return [];
     return [alteration(label.text, text, {attributes})];
   });

@@ -189,20 +189,23 @@ function clocks(name: string, table: string): Record<string, CypherFunction> {
 
 const byName = new Map(Object.entries(rows));
 
+const callable: ReadonlySet<string> = new Set(['function', 'aggregate']);
+
 /** The function of that name, ignoring case; undefined when there is none. */
 export function cypherFunction(name: string): CypherFunction | undefined {
   const own = byName.get(name.toLowerCase());
   if (own !== undefined) return own;
   const signature = functionSignature(name);
-  if (signature === undefined || signature.kind !== 'function') return undefined;
-  // Of the shared families only vectors have names without a dot.
-  if (!name.includes('.') && !signature.name.startsWith('vector.')) return undefined;
+  if (signature === undefined || !callable.has(signature.kind)) return undefined;
+  // Of the shared families only searches and vectors have names without a dot.
+  if (!name.includes('.') && !/^(?:fulltext|vector)\./.test(signature.name)) return undefined;
   const {argsMin: min, argsMax: max = 255} = signature;
-  return scalar(signature.name, [min, max]);
+  const make = signature.kind === 'aggregate' ? aggregate : scalar;
+  return make(signature.name, [min, max]);
 }
 
 /** For suggestions. */
 export function cypherFunctionNames(): readonly string[] {
-  const shared = functionRows.filter(({kind, name}) => kind === 'function' && name.includes('.'));
+  const shared = functionRows.filter(({kind, name}) => callable.has(kind) && name.includes('.'));
   return [...byName.keys(), ...shared.map(({name}) => name)];
 }

@@ -1,13 +1,15 @@
 /** CREATE and DROP of indexes and constraints. */
 import {Refusal} from '#server/base/errors.ts';
-import type {Name, SchemaCommand} from './ast.ts';
+import type {IndexFamilyWord, Name, SchemaCommand} from './ast.ts';
 import {placeOf} from '../place.ts';
 import type {Cursor} from './cursor.ts';
+import {parseMap} from './parser-expression.ts';
 
 /** The schema command that stands here, or undefined. */
 export function acceptSchemaCommand(cursor: Cursor): SchemaCommand | undefined {
   const {at} = cursor;
-  if (acceptCreateIndex(cursor)) return parseCreateIndex(cursor, at);
+  const family = acceptCreateIndex(cursor);
+  if (family !== undefined) return parseCreateIndex(cursor, family, at);
   if (cursor.acceptPair('CREATE', 'CONSTRAINT')) return parseCreateConstraint(cursor, at);
   if (cursor.acceptPair('DROP', 'INDEX')) return parseDrop(cursor, 'index', at);
   if (cursor.acceptPair('DROP', 'CONSTRAINT')) return parseDrop(cursor, 'constraint', at);
@@ -15,7 +17,7 @@ export function acceptSchemaCommand(cursor: Cursor): SchemaCommand | undefined {
 }
 
 /** The kinds of one property order are all the one ordered index. */
-function acceptCreateIndex(cursor: Cursor): boolean {
+function acceptCreateIndex(cursor: Cursor): IndexFamilyWord | undefined {
   const kind = cursor.lexemeAhead(1);
   if (cursor.lexeme === 'CREATE' && laterIndexes.has(kind) && cursor.lexemeAhead(2) === 'INDEX') {
     throw new Refusal('not-available', `a ${kind} INDEX in Cypher is not available yet`, {
@@ -23,23 +25,28 @@ function acceptCreateIndex(cursor: Cursor): boolean {
       detail: {name: `${kind} INDEX`},
     });
   }
-  return (
+  if (cursor.acceptWords('CREATE', 'FULLTEXT', 'INDEX')) return 'FULLTEXT';
+  if (cursor.acceptWords('CREATE', 'VECTOR', 'INDEX')) return 'VECTOR';
+  const isOrdered =
     cursor.acceptPair('CREATE', 'INDEX') ||
     cursor.acceptWords('CREATE', 'RANGE', 'INDEX') ||
-    cursor.acceptWords('CREATE', 'TEXT', 'INDEX')
-  );
+    cursor.acceptWords('CREATE', 'TEXT', 'INDEX');
+  return isOrdered ? 'ordered' : undefined;
 }
 
-const laterIndexes = new Set(['FULLTEXT', 'VECTOR', 'POINT', 'LOOKUP']);
+const laterIndexes = new Set(['POINT', 'LOOKUP']);
 
-function parseCreateIndex(cursor: Cursor, at: number): SchemaCommand {
+function parseCreateIndex(cursor: Cursor, family: IndexFamilyWord, at: number): SchemaCommand {
   const head = parseHead(cursor);
   const target = parseTarget(cursor);
   cursor.expect('ON');
-  cursor.expect('(');
+  if (family === 'FULLTEXT') cursor.expect('EACH');
+  const [open, close] = family === 'FULLTEXT' ? (['[', ']'] as const) : (['(', ')'] as const);
+  cursor.expect(open);
   const properties = parseProperties(cursor);
-  cursor.expect(')');
-  return {kind: 'create-index', ...head, ...target, properties, at};
+  cursor.expect(close);
+  const options = family !== 'ordered' && cursor.accept('OPTIONS') ? parseMap(cursor) : undefined;
+  return {kind: 'create-index', family, ...head, ...target, properties, options, at};
 }
 
 function parseCreateConstraint(cursor: Cursor, at: number): SchemaCommand {

@@ -248,9 +248,15 @@ function schemaText(command: SchemaCommand): string {
   const label = nameText(command.label.text);
   const target = command.entity === 'node' ? `(e:${label})` : `()-[e:${label}]-()`;
   const head = `${name}${command.ifNotExists ? ' IF NOT EXISTS' : ''} FOR ${target}`;
-  const properties = `(${command.properties.map(one => `e.${nameText(one.text)}`).join(', ')})`;
-  if (command.kind === 'create-index') return `CREATE INDEX${head} ON ${properties}`;
-  return `CREATE CONSTRAINT${head} REQUIRE ${properties} IS ${ruleText(command)}`;
+  const properties = command.properties.map(one => `e.${nameText(one.text)}`).join(', ');
+  if (command.kind === 'create-constraint') {
+    return `CREATE CONSTRAINT${head} REQUIRE (${properties}) IS ${ruleText(command)}`;
+  }
+  const {family, options} = command;
+  const behind = options === undefined ? '' : ` OPTIONS ${print(options)}`;
+  if (family === 'FULLTEXT') return `CREATE FULLTEXT INDEX${head} ON EACH [${properties}]${behind}`;
+  const kind = family === 'VECTOR' ? 'VECTOR INDEX' : 'INDEX';
+  return `CREATE ${kind}${head} ON (${properties})${behind}`;
 }
 
 function ruleText({rule, entity}: Extract<SchemaCommand, {kind: 'create-constraint'}>): string {

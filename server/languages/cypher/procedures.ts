@@ -49,6 +49,16 @@ const own: readonly Procedure[] = [
     'indexName:string numberOfNearestNeighbours:integer query:any',
     'node score',
   ),
+  procedure(
+    'db.index.fulltext.queryNodes',
+    'indexName:string queryString:string options:map?',
+    'node score',
+  ),
+  procedure(
+    'db.index.fulltext.queryRelationships',
+    'indexName:string queryString:string options:map?',
+    'relationship score',
+  ),
   procedure('db.schema', '', 'name type properties'),
   procedure('db.schema.visualization', '', 'name type properties'),
   procedure('meta.graph', '', 'nodes relationships'),

@@ -56,10 +56,13 @@ export function isAggregate(call: Ast.Call): boolean {
   return functionSignature(call.name)?.kind === 'aggregate';
 }
 
-/** Searches that ask the current record where no other is given: their arguments without it. */
+/** Searches that ask the current record where no other is given: how many arguments stand before. */
 const searchArguments: ReadonlyMap<string, number> = new Map([
   ['fulltext.searchIndex', 2],
   ['fulltext.searchFields', 2],
+  ['fulltext.searchIndexMore', 3],
+  ['fulltext.searchFieldsMore', 3],
+  ['fulltext.highlight', 4],
 ]);
 
 const graphMethods: ReadonlySet<string> = new Set([
@@ -90,14 +93,25 @@ export function callFunction(
     if (signature.kind === 'aggregate' && name.includes('.')) {
       context.refuse(at, `'${name}' is computed over rows and cannot stand here`);
     }
-    const asked = searchArguments.get(signature.name);
-    const whole = asked === args.length ? [...args, scope.record ?? literal(null)] : args;
+    const whole = withRecord(signature, args, scope);
     return {kind: 'call', name: signature.name, args: whole, place: context.place(at)};
   }
   if (asksRecord(name)) {
     return callMethod(context, {name, at, args, receiver: scope.record ?? literal(null)});
   }
   return unknownFunction(context, name, at, false);
+}
+
+/** The current record behind the arguments of a search that names none. */
+function withRecord(
+  {name}: FunctionSignature,
+  args: readonly Expression[],
+  {record}: Scope,
+): readonly Expression[] {
+  const before = searchArguments.get(name);
+  if (before === undefined || args.length > before) return args;
+  const leftOut = Array.from({length: before - args.length}, () => literal(null));
+  return [...args, ...leftOut, record ?? literal(null)];
 }
 
 /** Whether it is a function of the database's own. */

@@ -43,8 +43,8 @@ export function bindVariable(scope: Scope, name: string): Expression {
     if (known !== undefined) return known;
   }
   // How well the current record fits the searches of the statement.
-  if (name === 'score' && scope.record !== undefined) {
-    return {kind: 'call', name: 'fulltext.score', args: [scope.record]};
+  if ((name === 'score' || name === 'similarity') && scope.record !== undefined) {
+    return {kind: 'call', name: `fulltext.${name}`, args: [scope.record]};
   }
   return {kind: 'parameter', name: `$${name}`};
 }

@@ -104,6 +104,8 @@ function isRecord(expression: Expression | undefined, slot: Slot): boolean {
 const searches: ReadonlySet<string> = new Set([
   'fulltext.searchIndex',
   'fulltext.searchFields',
+  'fulltext.searchIndexMore',
+  'fulltext.searchFieldsMore',
   'fulltext.containsText',
 ]);
 

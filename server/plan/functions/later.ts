@@ -1,5 +1,5 @@
 /**
- * Names of functions of later work: full text, vectors, geospatial data, time series.
+ * Names of functions of later work: geospatial data, time series.
  *
  * Binders know them, so that a statement which uses one is told that it is not there yet rather
  * than that it is misspelt. Source: docs/functions.md.
@@ -7,8 +7,6 @@
 import type {FunctionSignature} from '../functions.ts';
 import {laterRow} from '../signature.ts';
 
-const fullText =
-  'fulltext.searchIndexMore fulltext.searchFieldsMore SEARCH_INDEX_MORE SEARCH_FIELDS_MORE';
 const spatial =
   'point lineString polygon geomFromText buffer envelope area asText asGeoJson x y distance ' +
   'within intersects contains equals crosses overlaps touches disjoint dWithin';
@@ -24,7 +22,6 @@ const series =
   'rowNumber';
 
 export const laterFunctions: readonly FunctionSignature[] = [
-  ...fullText.split(' ').map(name => later(name, 'full-text search')),
   ...spatial.split(' ').map(name => later(`geo.${name}`, 'geospatial data', spatialAliases[name])),
   ...shapes.split(' ').map(name => later(name, 'geospatial data')),
   ...series.split(' ').map(name => later(`ts.${name}`, 'time series')),

@@ -29,6 +29,16 @@ export const procedureFunctions: readonly FunctionSignature[] = [
     graph,
   ),
   tableRow(
+    'db.index.fulltext.queryNodes(index, query, options?)',
+    'The nodes that a full-text index finds, with their scores: {limit, skip}.',
+    graph,
+  ),
+  tableRow(
+    'db.index.fulltext.queryRelationships(index, query, options?)',
+    'The relationships that a full-text index finds, with their scores: {limit, skip}.',
+    graph,
+  ),
+  tableRow(
     'vector.neighborNodes(index, vectorOrKey, count, options?)',
     'As the function vector.neighbors, a node and its distance in each row.',
     graph,

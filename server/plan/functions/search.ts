@@ -28,6 +28,46 @@ export const searchFunctions: readonly FunctionSignature[] = [
     {...search, aliases: ['SEARCH_FIELDS']},
   ),
   scalarRow(
+    'fulltext.searchIndexMore(index, records, options?, record?)',
+    'Whether a record is like others, by the words that say most about them: more like this.',
+    [
+      "SELECT text FROM Note WHERE fulltext.searchIndexMore('Note[text]', " +
+        "(SELECT FROM Note WHERE text = 'Verse and prose'), {minTermFreq: 1, minDocFreq: 1}) = true",
+      '{"text":"Numbers in verse"}',
+    ],
+    {...search, aliases: ['SEARCH_INDEX_MORE']},
+  ),
+  scalarRow(
+    'fulltext.searchFieldsMore(fields, records, options?, record?)',
+    "As `fulltext.searchIndexMore`, of these properties of the record's type.",
+    [
+      "SELECT $similarity AS s FROM Note WHERE fulltext.searchFieldsMore(['text'], " +
+        "(SELECT FROM Note WHERE text = 'Verse and prose'), {minTermFreq: 1, minDocFreq: 1}) = true",
+      '{"s":1.0}',
+    ],
+    {...search, aliases: ['SEARCH_FIELDS_MORE']},
+  ),
+  scalarRow(
+    'fulltext.similarity(record)',
+    'How like those compared with a record is, `$similarity`: its score as a share of the best.',
+    [
+      "SELECT fulltext.similarity(@this) AS s FROM Note WHERE SEARCH_INDEX_MORE('Note[text]', " +
+        "(SELECT FROM Note WHERE text = 'Verse and prose'), {minTermFreq: 1, minDocFreq: 1}) = true",
+      '{"s":1.0}',
+    ],
+    search,
+  ),
+  scalarRow(
+    'fulltext.highlight(index, query, property, options?, record?)',
+    'The text of a property with what is looked for marked: {before, after, length}; null if none.',
+    [
+      "SELECT fulltext.highlight('Note[text]', 'prose', 'text') AS t FROM Note " +
+        "WHERE SEARCH_INDEX('Note[text]', 'prose') = true",
+      '{"t":"Verse and <em>prose</em>"}',
+    ],
+    search,
+  ),
+  scalarRow(
     'fulltext.containsText(property, text, record)',
     'Whether a property has all words of a text, by its full-text index; without one, the text.',
     [

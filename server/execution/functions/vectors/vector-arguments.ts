@@ -208,6 +208,13 @@ export class Options {
     throw optionRefusal(`Option '${key}' of '${this.#name}' is a number, not ${describe(value)}`);
   }
 
+  truth(key: string, otherwise: boolean): boolean {
+    const value = this.get(key);
+    if (value === null) return otherwise;
+    if (typeof value === 'boolean') return value;
+    throw optionRefusal(`Option '${key}' of '${this.#name}' is a boolean, not ${describe(value)}`);
+  }
+
   text(key: string): string | undefined {
     const value = this.get(key);
     if (value === null) return undefined;

@@ -199,7 +199,111 @@ test('a password is not shown among the statements that run', async () => {
 test('what is shown otherwise is refused with what may be shown', async () => {
   const database = await world.database([]);
   await assert.rejects(cypher(database, 'SHOW FUNCTIONS'), /INDEXES/);
-  await assert.rejects(cypher(database, 'CREATE FULLTEXT INDEX FOR (n:A) ON (n.x)'), {
+  await assert.rejects(cypher(database, 'CREATE POINT INDEX FOR (n:A) ON (n.x)'), {
     code: 'not-available',
   });
+});
+
+test('search indexes are made, shown, asked and dropped', async () => {
+  const database = await world.database([]);
+  const texts = 'INDEX IF NOT EXISTS FOR (b:Book) ON EACH [b.title, b.text]';
+  const english = "OPTIONS {indexConfig: {`fulltext.analyzer`: 'english', text_boost: 0.5}}";
+  assert.deepEqual(await changes(database, `CREATE FULLTEXT ${texts} ${english}`), {
+    indexesAdded: 1,
+    containsUpdates: true,
+  });
+  assert.deepEqual(await changes(database, `CREATE FULLTEXT ${texts}`), {});
+  await cypher(
+    database,
+    `CREATE VECTOR INDEX places FOR (b:Book) ON (b.place) OPTIONS {indexConfig: {
+       \`vector.dimensions\`: 2, \`vector.similarity_function\`: 'euclidean',
+       \`vector.quantization.enabled\`: true, \`vector.hnsw.m\`: 16}}`,
+  );
+  await cypher(
+    database,
+    'CREATE VECTOR INDEX topics FOR (b:Book) ON (b.topics, b.weights) ' +
+      "OPTIONS {indexConfig: {dimensions: 10, modifier: 'IDF'}}",
+  );
+  await cypher(database, 'CREATE FULLTEXT INDEX notes FOR ()-[c:CITES]-() ON EACH [c.note]');
+  await cypher(
+    database,
+    `CREATE (a:Book {title: 'Baking', text: 'of bread', place: [0, 1], topics: [1], weights: [1.0]})
+     -[:CITES {note: 'as usual'}]->
+     (b:Book {title: 'Bread', place: [3.0, 4.0], topics: [1, 2], weights: [0.5, 2.0]})`,
+  );
+  assert.deepEqual(
+    await cypher(database, 'SHOW INDEXES YIELD name, type, entityType, properties'),
+    [
+      ['Book[title,text]', 'FULLTEXT', 'NODE', ['title', 'text']],
+      ['notes', 'FULLTEXT', 'RELATIONSHIP', ['note']],
+      ['places', 'VECTOR', 'NODE', ['place']],
+      ['topics', 'SPARSE_VECTOR', 'NODE', ['topics', 'weights']],
+    ].map(([name, type, entityType, properties]) => ({entityType, name, properties, type})),
+  );
+  assert.deepEqual(
+    await cypher(
+      database,
+      `MATCH (b:Book) WHERE SEARCH_INDEX('Book[title,text]', 'baked', b)
+       RETURN b.title AS title, fulltext.score(b) > 0 AS fits`,
+    ),
+    [{fits: true, title: 'Baking'}],
+  );
+  assert.deepEqual(
+    await cypher(
+      database,
+      "CALL db.index.fulltext.queryNodes('Book[title,text]', 'bread', {limit: 1}) " +
+        'YIELD node, score RETURN node.title AS title, score > 0 AS fits',
+    ),
+    [{fits: true, title: 'Bread'}],
+  );
+  assert.deepEqual(
+    await cypher(
+      database,
+      "CALL db.index.fulltext.queryRelationships('notes', 'usual') YIELD relationship " +
+        'RETURN relationship.note AS note',
+    ),
+    [{note: 'as usual'}],
+  );
+  assert.deepEqual(
+    await cypher(
+      database,
+      "CALL db.index.vector.queryNodes('places', 2, [0, 0]) YIELD node, score " +
+        'RETURN node.title AS title, score',
+    ),
+    [
+      {score: 0.5, title: 'Baking'},
+      {score: 0.03846154, title: 'Bread'},
+    ],
+  );
+  await assert.rejects(
+    cypher(database, "CALL db.index.fulltext.queryNodes('notes', 'usual')"),
+    /index of relationships/,
+  );
+  assert.deepEqual(await changes(database, 'DROP INDEX notes'), {
+    indexesRemoved: 1,
+    containsUpdates: true,
+  });
+});
+
+test('search indexes that cannot be are refused by name', async () => {
+  const database = await world.database([]);
+  const refused = [
+    ['VECTOR INDEX FOR (n:A) ON (n.v)', 'argument', /needs METADATA 'dimensions'/],
+    ['VECTOR INDEX FOR (n:A) ON (n.v) OPTIONS {dimensions: 3}', 'cypher.syntax', /indexConfig/],
+    [
+      'VECTOR INDEX FOR (n:A) ON (n.v) OPTIONS {indexConfig: {dimensions: $d}}',
+      'cypher.syntax',
+      /is a constant/,
+    ],
+    [
+      'FULLTEXT INDEX FOR (n:A) ON EACH [n.x] OPTIONS {indexConfig: {analyser: 1}}',
+      'argument',
+      /Unknown METADATA key 'analyser'/,
+    ],
+    ['FULLTEXT INDEX FOR (n:A) ON (n.x)', 'cypher.syntax', /EACH/],
+    ['INDEX FOR (n:A) ON (n.x) OPTIONS {indexConfig: {}}', 'cypher.syntax', /OPTIONS/],
+  ] as const;
+  for (const [text, code, message] of refused) {
+    await assert.rejects(cypher(database, `CREATE ${text}`), {code, message}, text);
+  }
 });
