@@ -71,6 +71,41 @@ export function automaticIndexName(typeName: string, properties: readonly IndexP
   return `${typeName}[${parts.join(',')}]`;
 }
 
+/**
+ * The name that an index gets when it is given none. Where an index of another family has it, as
+ * of a word and a range on one property, the family stands behind it: `Item[name]_full_text`.
+ */
+export function freeIndexName(
+  catalog: Catalog,
+  typeName: string,
+  {properties, kind}: Pick<NewIndex, 'properties' | 'kind'>,
+): string {
+  const name = automaticIndexName(typeName, properties);
+  const taken = catalog.index(name);
+  if (taken === undefined || isAlike(taken, kind)) return name;
+  return `${name}_${indexFamilies[kind].typeName.toLowerCase()}`;
+}
+
+/** Keyed families stand in for each other, of the others each is alone. */
+function isAlike(index: IndexDefinition, kind: IndexKind): boolean {
+  return indexFamilies[kind].isKeyed ? familyOf(index).isKeyed : index.kind === kind;
+}
+
+/**
+ * The index of a name; where that is of another family, the one of this family on the same
+ * properties: a search names `Item[name]` whichever index was made first.
+ */
+export function indexOfKind(
+  catalog: Catalog,
+  name: string,
+  kind: IndexKind,
+): IndexDefinition | undefined {
+  const named = catalog.index(name);
+  const type = named && catalog.typeById(named.typeId);
+  if (named === undefined || type === undefined || named.kind === kind) return named;
+  return sameIndex(catalog, type, {properties: named.properties, kind}) ?? named;
+}
+
 export function createIndex(catalog: Catalog, requested: NewIndex): SchemaChange {
   const type = catalog.requireType(requested.typeName);
   if (requested.properties.length === 0 || requested.properties.length > propertiesMax) {
@@ -81,7 +116,7 @@ export function createIndex(catalog: Catalog, requested: NewIndex): SchemaChange
   family.checkProperties(type, requested.properties);
   requireNullStrategy(family, requested.nullStrategy);
   const options = indexOptions(requested.kind, requested.metadata, requested.properties);
-  const name = requested.name ?? automaticIndexName(type.name, requested.properties);
+  const name = requested.name ?? freeIndexName(catalog, type.name, requested);
   checkName(name, 'index');
   if (catalog.index(name) !== undefined) throw existsRefusal('INDEX', name);
   const twin = sameIndex(catalog, type, requested);
@@ -115,23 +150,18 @@ export function createIndex(catalog: Catalog, requested: NewIndex): SchemaChange
   );
 }
 
-/**
- * An index on the type over the same properties (and parts of them), whatever its name. Keyed
- * families stand in for each other, of the others each is alone.
- */
+/** An index of such a family on the type over the same properties, whatever its name. */
 export function sameIndex(
   catalog: Catalog,
   type: CatalogType,
   requested: Pick<NewIndex, 'properties' | 'kind'>,
 ): IndexDefinition | undefined {
   const wanted = automaticIndexName('', requested.properties);
-  const {isKeyed} = indexFamilies[requested.kind];
   return catalog
     .ownIndexes(type.id)
     .find(
       index =>
-        automaticIndexName('', index.properties) === wanted &&
-        (isKeyed ? familyOf(index).isKeyed : index.kind === requested.kind),
+        automaticIndexName('', index.properties) === wanted && isAlike(index, requested.kind),
     );
 }
 

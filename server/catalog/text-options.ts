@@ -86,14 +86,16 @@ export function textOptionsOf({properties, options}: IndexDefinition): TextOptio
   };
 }
 
-/** Texts, and lists of texts BY ITEM. */
+const textTypes: ReadonlySet<string> = new Set(['STRING', 'ANY']);
+
+/** Texts, and lists of texts BY ITEM. Of a property of any values those that are texts. */
 export function textProperties(type: CatalogType, properties: readonly IndexProperty[]): void {
   for (const {name, by, ignoreCase} of properties) {
     if (ignoreCase) {
       throw conflictRefusal('a FULL_TEXT index folds case by its analyzer: leave out COLLATE CI');
     }
     const property = type.properties.get(name);
-    const isText = by === undefined ? property?.type === 'STRING' : by === 'item';
+    const isText = by === undefined ? textTypes.has(property?.type ?? '') : by === 'item';
     if (isText) continue;
     throw conflictRefusal(
       `a FULL_TEXT index is on a STRING, or on a LIST BY ITEM, and '${name}' is neither`,

@@ -35,7 +35,9 @@ export function sparseOptionsOf({options}: IndexDefinition): SparseOptions {
   };
 }
 
+/** What may hold vectors; a write of what is none is refused. */
 const listTypes: ReadonlySet<string> = new Set([
+  'ANY',
   'LIST',
   'ARRAY_OF_SHORTS',
   'ARRAY_OF_INTEGERS',

@@ -5,6 +5,7 @@
  * record to record over the packed rows, and only what passes is copied.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
+import {indexOfKind} from '#server/catalog/change-index.ts';
 import {denseOptionsOf} from '#server/catalog/vector-options.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {betweenRanges, EdgeCursor} from '#server/indexes/edge-cursor.ts';
@@ -15,6 +16,7 @@ import {
   type RankedQuery,
   type RankedRequest,
   type ScoredRid,
+  kindOfQuery,
   searchRanked,
 } from '#server/indexes/ranked-search.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
@@ -313,7 +315,8 @@ export class GraphReader implements Graph {
     {query, k, only}: {readonly query: RankedQuery; readonly k: number; readonly only?: string},
     effort: Effort,
   ): readonly ScoredRid[] {
-    const index = this.#catalog.requireIndex(name);
+    const named = indexOfKind(this.#catalog, name, kindOfQuery[query.kind]);
+    const index = named ?? this.#catalog.requireIndex(name);
     const reader = this.#reader;
     // Own writes are in no list that is kept.
     const overlaid = reader.overlays(indexRange(index.id));

@@ -56,6 +56,15 @@ export type {ScoredRid} from './ranked/best-records.ts';
 export type {Effort} from './ranked/effort.ts';
 export type {LikeOptions} from './text/like-query.ts';
 
+/** The family that each kind of query is asked of. */
+export const kindOfQuery: Readonly<Record<RankedQuery['kind'], 'text' | 'sparse' | 'dense'>> = {
+  text: 'text',
+  'text-words': 'text',
+  'text-like': 'text',
+  sparse: 'sparse',
+  dense: 'dense',
+};
+
 /** @throws {Refusal} for a query of another family, one that cannot be read, and the budget's. */
 export function searchRanked(
   source: IndexSource & NearSource,
@@ -63,22 +72,18 @@ export function searchRanked(
 ): readonly ScoredRid[] {
   requireReady(source.index);
   const {query, k, accept} = request;
+  requireFamily(source.index, kindOfQuery[query.kind]);
   switch (query.kind) {
     case 'text':
-      requireFamily(source.index, 'text');
       return searchTextIndex(source, {query: {text: query.query, fields: query.fields}, k, accept});
     case 'text-words':
-      requireFamily(source.index, 'text');
       return searchTextIndex(source, {query: {words: query.words}, k, accept});
     case 'text-like':
-      requireFamily(source.index, 'text');
       return searchTextIndex(source, {query, k, accept});
     case 'sparse': {
-      requireFamily(source.index, 'sparse');
       return searchSparseIndex(source, {...query, k, accept});
     }
     case 'dense': {
-      requireFamily(source.index, 'dense');
       return searchDense(source, {...query, k, accept, buckets: request.buckets});
     }
     default:

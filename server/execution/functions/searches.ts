@@ -6,7 +6,9 @@
  * itself (optimizer, node `ranked`) need not ask it at all.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {indexOfKind} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
+import {familyOf} from '#server/catalog/index-families.ts';
 import type {Effort, RankedQuery, ScoredRid} from '#server/indexes/ranked-search.ts';
 import {groupKey} from '#server/model/compare.ts';
 import {RecordValue, Rid, type Value} from '#server/model/value.ts';
@@ -101,6 +103,13 @@ export function queryAt(args: readonly Value[], at: number, name: string): strin
   const query = argument(args, at);
   if (typeof query === 'string') return query;
   return refuse(`${name} needs a text as its query, not ${describe(query)}`);
+}
+
+/** @throws {Refusal} for a name that is no full-text index. */
+export function textIndexNamed(name: string, {catalog}: CallContext): IndexDefinition {
+  const index = indexOfKind(catalog, name, 'text') ?? catalog.requireIndex(name);
+  if (index.kind === 'text') return index;
+  return refuse(`Index '${index.name}' is ${familyOf(index).typeName}, not FULL_TEXT`);
 }
 
 /** The full-text index of the record's type on these properties: on no more where there is one. */

@@ -23,6 +23,7 @@ import {
   queryAt,
   rankedRecords,
   searchesOf,
+  textIndexNamed,
 } from './searches.ts';
 import {float, Options, optionRefusal} from './vectors/vector-arguments.ts';
 
@@ -40,13 +41,13 @@ const likeKeys = [
 /** The clauses of a query. */
 const queryTermsMax = 1_024;
 
-interface LikeWish {
+interface MoreOptions {
   readonly like: LikeOptions;
   readonly excludeSource: boolean;
   readonly maxSourceDocs: number;
 }
 
-function likeWish(name: string, value: Value): LikeWish {
+function moreOptions(name: string, value: Value): MoreOptions {
   const options = new Options(name, value, likeKeys);
   return {
     like: {
@@ -93,9 +94,9 @@ function isLike(
   if (rid === undefined) return false;
   const key = `${name} ${keyOf(args, call)}`;
   const {scores} = foundOnce(call, key, () => {
-    const wish = likeWish(name, argument(args, 2));
-    const rids = sourcesAt(args, name, wish.maxSourceDocs);
-    return likeRecords(index(), rids, {fields, wish, call});
+    const more = moreOptions(name, argument(args, 2));
+    const rids = sourcesAt(args, name, more.maxSourceDocs);
+    return likeRecords(index(), rids, {fields, more, call});
   });
   return scores.has(nameOf(rid));
 }
@@ -126,11 +127,11 @@ function likeRecords(
   rids: readonly Rid[],
   {
     fields,
-    wish,
+    more,
     call,
   }: {
     readonly fields: readonly string[] | undefined;
-    readonly wish: LikeWish;
+    readonly more: MoreOptions;
     readonly call: CallContext;
   },
 ): Found {
@@ -138,8 +139,8 @@ function likeRecords(
   const texts = index.properties.map(({name}) =>
     fields?.includes(name) === false ? [] : records.map(record => record.get(name) ?? null),
   );
-  const query = {kind: 'text-like', texts, like: wish.like} as const;
-  const own = new Set(wish.excludeSource ? rids.map(nameOf) : []);
+  const query = {kind: 'text-like', texts, like: more.like} as const;
+  const own = new Set(more.excludeSource ? rids.map(nameOf) : []);
   const found = rankedRecords(index.name, query, call).filter(({rid}) => !own.has(nameOf(rid)));
   return {
     scores: new Map(found.map(({rid, score}) => [nameOf(rid), score])),
@@ -149,7 +150,7 @@ function likeRecords(
 
 function searchIndexMore(args: readonly Value[], call: CallContext): Value {
   const name = 'fulltext.searchIndexMore';
-  const index = (): IndexDefinition => call.catalog.requireIndex(textAt(args, 0));
+  const index = (): IndexDefinition => textIndexNamed(textAt(args, 0), call);
   return isLike(args, call, {name, index, fields: undefined});
 }
 
@@ -166,7 +167,7 @@ function searchFieldsMore(args: readonly Value[], call: CallContext): Value {
   });
 }
 
-/** Of several searches the likest. */
+/** Where several searches found the record, the greatest. */
 function similarity(args: readonly Value[], call: CallContext): Value {
   const rid = singleRid(argument(args, 0));
   let most = 0;
@@ -190,7 +191,7 @@ function markerOf(name: string, query: string, property: string, call: CallConte
   const key = JSON.stringify([name, query, property]);
   let marker = made.get(key);
   if (marker === undefined) {
-    marker = textMarker(call.catalog.requireIndex(name), query, property);
+    marker = textMarker(textIndexNamed(name, call), query, property);
     made.set(key, marker);
   }
   return marker;

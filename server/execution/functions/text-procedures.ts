@@ -1,10 +1,10 @@
-/** `CALL db.index.fulltext.queryNodes(index, query)` and its twin: records with scores, best first. */
+/** `CALL db.index.fulltext.queryNodes(index, query)` and its twin: records and their scores. */
 import {Refusal} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
 import type {FunctionFamily, TableFunction} from '../function-registry.ts';
 import {argument, textAt} from './arguments.ts';
-import {effortOf, queryAt} from './searches.ts';
+import {effortOf, queryAt, textIndexNamed} from './searches.ts';
 import {float, Options} from './vectors/vector-arguments.ts';
 
 const keys = ['limit', 'skip'];
@@ -15,7 +15,7 @@ function* rows(
   args: readonly Value[],
   call: CallContext,
 ): Iterable<readonly Value[]> {
-  const index = call.catalog.requireIndex(textAt(args, 0));
+  const index = textIndexNamed(textAt(args, 0), call);
   const kind = call.catalog.typeById(index.typeId)?.kind;
   if (kind !== wanted) {
     const own = kind === 'edge' ? 'relationships' : kind === 'vertex' ? 'nodes' : 'documents';

@@ -121,7 +121,7 @@ function part(
 
 const space = /\s/u;
 
-/** Behind the next space, unless a word begins here. */
+/** The place behind the next space, unless a word begins here. */
 function wordStart(text: string, at: number): number {
   if (at === 0 || space.test(text.charAt(at - 1))) return at;
   for (let next = at; next < text.length && next < at + 40; next += 1) {

@@ -347,7 +347,7 @@ export type SchemaCommand =
       readonly label: Name;
       readonly properties: readonly Name[];
       readonly ifNotExists: boolean;
-      /** Of a search index. */
+      /** What OPTIONS says, which search indexes take. */
       readonly options: MapLiteral | undefined;
       readonly at: number;
     }

@@ -8,7 +8,8 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
-import {automaticIndexName} from '#server/catalog/change-index.ts';
+import {freeIndexName, sameIndex} from '#server/catalog/change-index.ts';
+import type {IndexProperty} from '#server/catalog/definition.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import {
   constraintsOf,
@@ -78,11 +79,11 @@ function bindIndex(context: BindContext, command: CreateIndex): BoundStatement {
   context.needType(label.text, entity === 'node' ? 'vertex' : 'edge');
   if (command.family !== 'ordered') return bindSearch(context, command);
   const parts = properties.map(property => ({name: property.text}));
-  const automatic = automaticName(label.text, properties);
-  const isThere = [name?.text, automatic].some(
-    one => one !== undefined && context.catalog.index(one) !== undefined,
-  );
-  if (ifNotExists && isThere) return nothingToDo;
+  const type = context.catalog.type(label.text);
+  const wanted = {properties: indexProperties(properties), kind: 'ordered'} as const;
+  const twin = type && sameIndex(context.catalog, type, wanted);
+  const named = name && context.catalog.index(name.text);
+  if (ifNotExists && (twin ?? named) !== undefined) return nothingToDo;
   return {
     kind: 'schema',
     first: declarations(context, command, {}),
@@ -102,11 +103,8 @@ function bindSearch(context: BindContext, command: CreateIndex): BoundStatement 
   };
 }
 
-function automaticName(label: string, properties: readonly Name[]): string {
-  return automaticIndexName(
-    label,
-    properties.map(property => ({name: property.text, ignoreCase: false})),
-  );
+function indexProperties(properties: readonly Name[]): readonly IndexProperty[] {
+  return properties.map(property => ({name: property.text, ignoreCase: false}));
 }
 
 function orderedIndex(
@@ -200,7 +198,12 @@ function bindConstraint(context: BindContext, command: CreateConstraint): BoundS
   const stored: StoredConstraint = {
     kind,
     properties: names,
-    ...(isIndexed && {index: automaticName(label.text, properties)}),
+    ...(isIndexed && {
+      index: freeIndexName(context.catalog, label.text, {
+        properties: indexProperties(properties),
+        kind: 'ordered',
+      }),
+    }),
     ...(typeof rule === 'object' && {propertyType: typeText(rule)}),
   };
   const declared =

@@ -47,7 +47,7 @@ const own = [
   'CREATE CONSTRAINT c IF NOT EXISTS FOR (n:A) REQUIRE (n.a, n.b) IS UNIQUE',
   'CREATE INDEX FOR ()-[r:R]-() ON (r.a)',
   'CREATE FULLTEXT INDEX texts IF NOT EXISTS FOR (n:A) ON EACH [n.a, n.b]',
-  "CREATE FULLTEXT INDEX FOR ()-[r:R]-() ON EACH [r.a] OPTIONS {indexConfig: {analyzer: 'english'}}",
+  "CREATE FULLTEXT INDEX FOR ()-[r:R]-() ON EACH [r.a] OPTIONS {indexConfig: {analyzer: 'stop'}}",
   'CREATE VECTOR INDEX FOR (n:A) ON (n.v) OPTIONS {indexConfig: {`vector.dimensions`: 3}}',
   "LOAD CSV WITH HEADERS FROM 'file:///a.csv' AS line FIELDTERMINATOR ';' RETURN line",
 ];

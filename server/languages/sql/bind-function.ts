@@ -56,7 +56,7 @@ export function isAggregate(call: Ast.Call): boolean {
   return functionSignature(call.name)?.kind === 'aggregate';
 }
 
-/** Searches that ask the current record where no other is given: how many arguments stand before. */
+/** Searches that ask the current record where no other is given: arguments in front of it. */
 const searchArguments: ReadonlyMap<string, number> = new Map([
   ['fulltext.searchIndex', 2],
   ['fulltext.searchFields', 2],

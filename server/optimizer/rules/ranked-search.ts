@@ -6,6 +6,7 @@
  * takes the place of `fulltext.score` of the record wherever that stands. Where a record is asked
  * for by two searches nothing is changed, since its score is the sum of both.
  */
+import {indexOfKind} from '#server/catalog/change-index.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {expressionsOf, mapInputs, mapParts, visitExpression, visitPlan} from '#server/plan/tree.ts';
@@ -52,7 +53,7 @@ function searchOf(scan: Scan, plan: PlanNode, context: RuleContext): Found | und
   if (name?.kind !== 'literal' || typeof name.value !== 'string' || query === undefined) {
     return undefined;
   }
-  const index = context.catalog.index(name.value);
+  const index = indexOfKind(context.catalog, name.value, 'text');
   const type = context.catalog.requireType(scan.type);
   if (index?.kind !== 'text' || index.state !== 'ready' || slotsOf(query).size > 0) {
     return undefined;

@@ -1,5 +1,6 @@
 /** Finds the indexes that a search names in the schema; refusals list what is there. */
 import type {Catalog} from '#server/catalog/catalog.ts';
+import {indexOfKind} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
 import {familyOf} from '#server/catalog/index-families.ts';
 import {sparseOptionsOf} from '#server/catalog/vector-options.ts';
@@ -19,7 +20,7 @@ export function vectorIndex(
     .filter(one => familyOf(one).typeName === typeName)
     .map(({name}) => name);
   const available = `Available ${typeName} indexes: [${names.join(', ')}]`;
-  const index = catalog.index(indexName);
+  const index = indexOfKind(catalog, indexName, sparse ? 'sparse' : 'dense');
   if (index === undefined) {
     return refuseArgument(`Vector index '${indexName}' does not exist. ${available}`);
   }
@@ -96,7 +97,7 @@ function namesOf({properties}: IndexDefinition): readonly string[] {
 function textIndexNamed(catalog: Catalog, name: string): IndexDefinition {
   const names = catalog.indexes.filter(({kind}) => kind === 'text').map(one => one.name);
   const available = `Available FULL_TEXT indexes: [${names.join(', ')}]`;
-  const index = catalog.index(name);
+  const index = indexOfKind(catalog, name, 'text');
   if (index === undefined) {
     return refuseArgument(`Full-text index '${name}' does not exist. ${available}`);
   }

@@ -5,6 +5,7 @@
  * search to its records. Records are read through the statement's graph, with its rights.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {indexOfKind} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
 import {denseOptionsOf} from '#server/catalog/vector-options.ts';
 import {familyOf} from '#server/catalog/index-families.ts';
@@ -35,7 +36,7 @@ interface DenseTarget {
 
 /** @throws {Refusal} for a name that is no dense vector index. */
 export function denseTarget(name: string, {catalog}: CallContext): DenseTarget {
-  const named = catalog.index(name);
+  const named = indexOfKind(catalog, name, 'dense');
   if (named !== undefined) return {index: requireDense(named, name), only: undefined};
   const spelt = /^(.+)\[([^\][]+)\]$/.exec(name);
   if (spelt === null) {

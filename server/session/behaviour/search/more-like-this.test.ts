@@ -67,7 +67,7 @@ test('records that share the telling words are found, those compared with are no
 
 test('fields restrict what is compared; SQL and Cypher ask alike', async () => {
   const whales = await rid('Whales');
-  const inTitles = `SELECT title FROM Page WHERE SEARCH_FIELDS_MORE(['title'], ${whales}, ${loose})`;
+  const inTitles = `SELECT FROM Page WHERE SEARCH_FIELDS_MORE(['title'], ${whales}, ${loose})`;
   assert.deepEqual(await database.run(`${inTitles} = true`), []);
   const inBoth =
     `SELECT title, $similarity AS s FROM Page WHERE ` +

@@ -213,3 +213,55 @@ test('with a plan of its own a search finds what it finds as a condition', async
     }
   }
 });
+
+test('indexes of several families on one property are found by either name', async () => {
+  const database = await world.database([
+    'CREATE VERTEX TYPE Art',
+    'CREATE PROPERTY Art.title STRING',
+    'CREATE PROPERTY Art.place ARRAY_OF_FLOATS',
+    'CREATE INDEX ON Art (title) NOTUNIQUE',
+    'CREATE INDEX ON Art (place) NOTUNIQUE',
+    "INSERT INTO Art SET title = 'Green apple', place = [1.0, 0.0]",
+  ]);
+  const made = [
+    ...(await database.run('CREATE INDEX ON Art (title) FULL_TEXT')),
+    ...(await database.run('CREATE INDEX ON Art (place) LSM_VECTOR METADATA {"dimensions": 2}')),
+  ];
+  const both = ['Art[title]_full_text', 'Art[place]_lsm_vector'];
+  assert.deepEqual(
+    made.map(({name}) => name),
+    both,
+  );
+  for (const name of ['Art[title]', 'Art[title]_full_text']) {
+    assert.deepEqual(await titles(database, `SEARCH_INDEX('${name}', 'apple') = true`), [green]);
+    const marked = `SELECT fulltext.highlight('${name}', 'apple', 'title') AS t FROM Art`;
+    assert.deepEqual(await database.run(marked), [{t: 'Green <em>apple</em>'}]);
+    const called = `CALL db.index.fulltext.queryNodes('${name}', 'green') YIELD node AS n`;
+    const answer = await database.run(`${called} RETURN n.title AS t`, {language: 'cypher'});
+    assert.deepEqual(answer, [{t: green}]);
+  }
+  for (const name of ['Art[place]', 'Art[place]_lsm_vector']) {
+    const near = `SELECT vector.neighbors('${name}', [1.0, 0.0], 1).title AS t`;
+    assert.deepEqual(await database.run(near), [{t: [green]}]);
+  }
+  assert.deepEqual(await titles(database, "title = 'Green apple'"), [green]);
+  await assert.rejects(database.run('CREATE INDEX ON Art (title) FULL_TEXT'), {
+    code: 'schema.exists',
+    message: "Index 'Art[title]_full_text' already exists",
+  });
+  const again = 'CREATE INDEX IF NOT EXISTS ON Art (title) FULL_TEXT';
+  assert.deepEqual(
+    (await database.run(again)).map(({created}) => created),
+    [false],
+  );
+  assert.deepEqual(
+    await database.run('CREATE FULLTEXT INDEX IF NOT EXISTS FOR (a:Art) ON EACH [a.title]', {
+      language: 'cypher',
+    }),
+    [],
+  );
+  await database.run('DROP INDEX `Art[title]`');
+  assert.deepEqual(await titles(database, "SEARCH_INDEX('Art[title]_full_text', 'green')"), [
+    green,
+  ]);
+});
