@@ -202,6 +202,15 @@ export const serverSettingRows = {
     dynamic: true,
     description: 'Largest body of a request as it arrives; streamed batches are not counted.',
   },
+  'svc.mcp.batchSizeMax': {
+    type: 'integer',
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Most messages that an agent sends at once, in one batch of JSON-RPC.',
+  },
   'svc.serverMetrics': {
     type: 'boolean',
     default: true,

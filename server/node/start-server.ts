@@ -53,6 +53,8 @@ import {startRehearsal} from './cluster/write-warmup.ts';
 import {compileSooner} from './runtime/jit-flags.ts';
 import {startCommitThreads} from './commit/commit-threads.ts';
 import {createServerExchange} from './backup/server-exchange.ts';
+import {mcpModule} from './modules/mcp.ts';
+import type {AgentModule} from './modules/agent-module.ts';
 import {createServerBackups, type ServerBackups} from './backup/server-backups.ts';
 import {dataPathsIn} from './data-paths.ts';
 import {createDefaultDatabases} from './default-databases.ts';
@@ -263,6 +265,8 @@ interface Services {
   readonly copies: MemberCopies | undefined;
   readonly archives: ServerBackups;
   readonly exchanges: ExchangeService;
+  /** Undefined in a build without it. */
+  readonly agents: AgentModule | undefined;
   /** Resolves with the reason when somebody asks the server to stop. */
   readonly stop: PromiseWithResolvers<string>;
 }
@@ -297,10 +301,8 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
   const security: Security = new Security({
     ...means,
     store: {
-      read: name => readDocument(engine, given, name),
-      write: async (name, bytes) => {
-        await engine.putServerDocument(name, bytes);
-      },
+      read: name => documentStore(engine, given, name).read(),
+      write: (name, bytes) => documentStore(engine, given, name).write(bytes),
     },
     settings,
     endSessionsOf: user => service.endSessionsOf(user),
@@ -346,7 +348,24 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
     backups: archives.backups,
   });
   service.useTransfers(exchanges);
-  return {service, security, administration, digests, copies, archives, exchanges, stop};
+  const agents = createAgents(given, parts, {...means, service, administration});
+  const served = {service, security, administration, agents};
+  return {...served, digests, copies, archives, exchanges, stop};
+}
+
+/** Undefined in a build without the agent tool server. */
+function createAgents(
+  given: Settings,
+  {engine, logger}: Parts,
+  means: StartDependencies & Pick<Services, 'service' | 'administration'>,
+): AgentModule | undefined {
+  return mcpModule?.({
+    ...means,
+    logger,
+    settings: given,
+    databases: () => engine.databases(),
+    store: documentStore(engine, given, 'mcp-config.json'),
+  });
 }
 
 /** Keeps the graphs of vector indexes; folders of databases that are gone are removed. */
@@ -527,6 +546,7 @@ function createHttp(
     copies: services.copies,
     backups: services.archives.backups,
     exchanges: services.exchanges,
+    agents: services.agents?.endpoint,
     batch: createBatchHandler({
       ...means,
       service,
@@ -560,7 +580,7 @@ async function writeFirst(
 /** What becomes of the rest when the engine fails, or another server's entry is executed. */
 function followEngine(given: Settings, parts: Parts, services: Services): void {
   const {engine, cluster, logger} = parts;
-  const {service, security, digests, stop} = services;
+  const {service, security, digests, agents, stop} = services;
   const {backups} = services.archives;
   // What a leader cannot finish is done by the next one.
   const lead = (): void => {
@@ -579,7 +599,10 @@ function followEngine(given: Settings, parts: Parts, services: Services): void {
   };
   engine.listen({
     failed,
-    documentChanged: () => security.reload(),
+    documentChanged: () => {
+      security.reload();
+      agents?.reload();
+    },
     databasesChanged: () => backups.databasesChanged(),
     dropping: database => {
       digests.release();
@@ -637,14 +660,21 @@ interface SecureListening {
   readonly end: () => void;
 }
 
-/** The document in force: what the log says, else the file that an administrator put there. */
-function readDocument(
+/** A document of the server: what the log says, else the file that an administrator put there. */
+function documentStore(
   engine: Engine,
   settings: Settings,
-  name: SecurityDocument,
-): Uint8Array | undefined {
-  const document = engine.serverDocument(name);
-  if (document !== undefined) return document.bytes;
-  const path = join(dataPathsIn(settings).configDirectory, name);
-  return existsSync(path) ? readFileSync(path) : undefined;
+  name: SecurityDocument | 'mcp-config.json',
+): {read(): Uint8Array | undefined; write(bytes: Uint8Array): Promise<void>} {
+  return {
+    read() {
+      const document = engine.serverDocument(name);
+      if (document !== undefined) return document.bytes;
+      const path = join(dataPathsIn(settings).configDirectory, name);
+      return existsSync(path) ? readFileSync(path) : undefined;
+    },
+    async write(bytes) {
+      await engine.putServerDocument(name, bytes);
+    },
+  };
 }

@@ -23,6 +23,7 @@ import {IdempotentAnswers} from './message/idempotency.ts';
 import {LeaderGateway} from './relay/leader-gateway.ts';
 import type {MemberCopies} from './relay/member-copies.ts';
 import type {PeerClient} from './relay/peer-client.ts';
+import type {AgentEndpoint} from './routes/agents.ts';
 import {RequestTimings} from './request-timings.ts';
 import {Transport} from './transport.ts';
 
@@ -42,6 +43,8 @@ export interface HttpOptions {
   readonly authorities?: readonly string[] | undefined;
   /** Absent where nobody makes backups. */
   readonly backups?: BackupService | undefined;
+  /** Absent in a build without the agent tool server. */
+  readonly agents?: AgentEndpoint | undefined;
   /** Absent where nobody imports. */
   readonly exchanges?: ExchangeService | undefined;
   /** What the members hold of each database; absent on a single server. */

@@ -59,6 +59,7 @@ function checkCoding({headers}: IncomingMessage): void {
 
 async function perform(exchange: Exchange, {route, operation}: Match): Promise<void> {
   if (operation.access === 'open') return operation.run(exchange);
+  if (route.admits?.(exchange) === false) return;
   const {gateway: membership} = exchange.context;
   if (operation.access === 'member') {
     if (membership === undefined) throw invalidToken();

@@ -37,6 +37,10 @@ export interface Route {
   readonly isIdempotent?: boolean;
   /** The handler reads the body as it arrives; it may be of any size. */
   readonly streamsBody?: boolean;
+  /** Looks at a request before its credentials; false: it has answered. */
+  readonly admits?: (exchange: Exchange) => boolean;
+  /** Answers every other method, in place of the usual 405. */
+  readonly otherMethods?: OpenHandler;
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -82,7 +86,8 @@ export class Router {
     if (route === undefined) return undefined;
     const operation = route.operations[(method === 'HEAD' ? 'GET' : method) as Method];
     if (operation === undefined || !Object.hasOwn(route.operations, methodKey(method))) {
-      throw notAllowed(route);
+      if (route.otherMethods === undefined) throw notAllowed(route);
+      return {route, operation: {access: 'open', run: route.otherMethods}, segments};
     }
     return {route, operation, segments: path.includes('%') ? segments.map(decoded) : segments};
   }

@@ -20,6 +20,7 @@ import type {Ports} from '#server/base/setting-row.ts';
 import {uuidOf} from '#server/platform/uuid.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {Acceptors} from '#server/listeners/acceptors.ts';
+import {agentRoutes} from './routes/agents.ts';
 import {apiTokenRoutes} from './routes/api-tokens.ts';
 import {answerBroken} from './raw-http/broken-request.ts';
 import {clusterRoutes} from './cluster/cluster.ts';
@@ -109,6 +110,7 @@ export function routeTable(batch: BatchHandler): readonly Route[] {
     ...userRoutes,
     ...groupRoutes,
     ...apiTokenRoutes,
+    ...agentRoutes,
     ...snapshotRoutes,
     ...snapshotArchiveRoutes,
     ...clusterVerifyRoutes,
@@ -123,7 +125,10 @@ export function createHttpServer(
 ): HttpServer {
   const {clock, timers} = options;
   const context = new HttpContext(options, uuidOf(options.random));
-  const router = new Router(routeTable(options.batch));
+  const routes = routeTable(options.batch);
+  const router = new Router(
+    options.agents === undefined ? routes.filter(route => !agentRoutes.includes(route)) : routes,
+  );
   const plain = new Listener(context, router, createServer(serverOptions(context)));
   let secure: Listener<SecureServer> | undefined;
   const listeners = (): readonly Listener[] => (secure === undefined ? [plain] : [plain, secure]);

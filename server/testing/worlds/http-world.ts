@@ -10,6 +10,7 @@ import {
   createHttpServer,
   type HttpServer,
 } from '#server/protocols/http/server.ts';
+import {AgentServer, type AgentServerOptions} from '#server/protocols/mcp/agent-server.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
 import type {SettingKey} from '#server/base/settings.ts';
@@ -90,10 +91,11 @@ export async function httpWorld(
   };
   const logged: string[] = [];
   const logger = {log: (_level: unknown, event: string) => void logged.push(event)};
+  const agents = agentServer({...platform, service, administration, logger}, member.cluster);
   const {authorities = []} = member;
   const isSecure = (): boolean => settings.get('svc.ssl.enabled');
   const peerClient = new PeerClient({isSecure, authorities});
-  const own = {service, security, administration, peerClient, batch};
+  const own = {service, security, administration, peerClient, batch, agents};
   const parts = {...own, ...platform, logger, ...member};
   const server = createHttpServer(parts);
   const closeServer = server.close.bind(server);
@@ -117,6 +119,21 @@ export async function httpWorld(
     command: (text, options = {}) => call('/server', {body: {command: text}, ...options}),
     raw: text => exchangeRaw(port, text),
   };
+}
+
+/** An agent tool server whose configuration lies in memory. */
+function agentServer(
+  parts: Pick<AgentServerOptions, 'service' | 'administration' | 'clock' | 'random' | 'logger'>,
+  cluster: AgentServerOptions['cluster'],
+): AgentServer {
+  let document: Uint8Array | undefined;
+  const store = {
+    read: () => document,
+    write: async (bytes: Uint8Array) => {
+      document = bytes;
+    },
+  };
+  return new AgentServer({...parts, cluster, store, ownHosts: []});
 }
 
 async function send(url: string, call: Call): Promise<HttpAnswer> {

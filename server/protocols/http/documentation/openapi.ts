@@ -2,6 +2,7 @@
  * The OpenAPI 3.1 document of the routes. A test holds it against the router: every route is
  * described, and nothing else.
  */
+import {agentRows} from './openapi-agents.ts';
 import {clusterRows} from './openapi-cluster.ts';
 import {searchRows} from './openapi-searches.ts';
 
@@ -340,6 +341,7 @@ const rows: readonly Row[] = [
     description: 'Deletes the token with the hash ?token=; what it left open ends. Root only.',
     answers: [200, 400, 401, 403, 404],
   },
+  ...agentRows,
   ...searchRows,
   ...clusterRows,
   {

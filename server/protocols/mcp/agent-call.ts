@@ -1,0 +1,91 @@
+/** One request of a caller to the agent tool server: what tools ask and work with. */
+import {requiresLeader} from '#server/cluster/leadership.ts';
+import type {AgentCaller, AgentServer} from './agent-server.ts';
+import {notPermitted, type Permission} from './permissions.ts';
+import {Policy} from './policy.ts';
+import type {ToolCall, ToolHead} from './tool.ts';
+import {ToolRefusal} from './tool-refusal.ts';
+
+const namesShownMax = 100;
+
+export class AgentCall implements ToolCall {
+  readonly server: AgentServer;
+  readonly caller: AgentCaller;
+  /** By the configuration as it is when the request begins. */
+  readonly policy: Policy;
+  #hasWritten = false;
+
+  constructor(server: AgentServer, caller: AgentCaller) {
+    this.server = server;
+    this.caller = caller;
+    this.policy = new Policy(server.configuration.value, caller.principal.name);
+  }
+
+  /** Whether there is an agent tool server. */
+  get isEnabled(): boolean {
+    return this.server.configuration.value.enabled;
+  }
+
+  get principal(): ToolCall['principal'] {
+    return this.caller.principal;
+  }
+
+  get service(): ToolCall['service'] {
+    return this.server.options.service;
+  }
+
+  get administration(): ToolCall['administration'] {
+    return this.server.options.administration;
+  }
+
+  get cluster(): ToolCall['cluster'] {
+    return this.server.options.cluster;
+  }
+
+  get clock(): ToolCall['clock'] {
+    return this.server.options.clock;
+  }
+
+  get requestId(): string {
+    return this.caller.requestId;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.caller.signal;
+  }
+
+  allows(permission: Permission, database?: string): boolean {
+    return this.policy.allows(permission, database);
+  }
+
+  require(permission: Permission, database?: string): void {
+    if (!this.allows(permission, database)) throw notPermitted(permission);
+  }
+
+  requireDatabase(name: string): void {
+    const isKnown = this.service.databaseExists(this.principal, name);
+    if (isKnown && this.policy.admits(name)) return;
+    const names = this.readableDatabases();
+    const shown = names.slice(0, namesShownMax).join(', ');
+    const more = names.length > namesShownMax ? ', ...' : '';
+    throw new ToolRefusal(
+      `Database '${name.slice(0, 128)}' does not exist. Available databases: [${shown}${more}]. ` +
+        'Use one of these names or call list_databases to refresh the list.',
+    );
+  }
+
+  readableDatabases(): readonly string[] {
+    const names = this.service.databaseNames(this.principal);
+    return names.filter(name => this.allows('read', name));
+  }
+
+  /** Remembers that a tool of this request has been carried out. */
+  carriedOut({annotations}: ToolHead): void {
+    if (!annotations.readOnlyHint) this.#hasWritten = true;
+  }
+
+  /** Whether the whole request can still be brought to the leader: nothing has been done here. */
+  isForLeader(error: unknown): boolean {
+    return requiresLeader(error) && !this.#hasWritten;
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * The schema of a database as one JSON document, for those who ask in order to write statements:
+ * types by name with their own properties and indexes. What is empty or false is left out.
+ */
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {CatalogType} from '#server/catalog/catalog-type.ts';
+import type {IndexDefinition, PropertyDefinition} from '#server/catalog/definition.ts';
+import {familyOf} from '#server/catalog/index-families.ts';
+import {jsonText} from '#server/model/json.ts';
+import type {Value} from '#server/model/value.ts';
+
+/** @returns JSON text. Cost: the whole schema. */
+export function schemaDocument(database: string, catalog: Catalog): string {
+  const types = byName(catalog.types).map(type => typeEntry(type, catalog));
+  return JSON.stringify({database, types});
+}
+
+function typeEntry(type: CatalogType, catalog: Catalog): object {
+  return {
+    name: type.name,
+    category: type.kind,
+    parentTypes: unlessEmpty(type.superTypes.map(({name}) => name)),
+    properties: unlessEmpty(byName(type.definition.properties).map(propertyEntry)),
+    indexes: unlessEmpty(byName(catalog.ownIndexes(type.id)).map(indexEntry)),
+  };
+}
+
+function propertyEntry(property: PropertyDefinition): object {
+  return {
+    name: property.name,
+    type: property.type,
+    ofType: property.ofType,
+    mandatory: property.mandatory || undefined,
+    readonly: property.readonly || undefined,
+    notNull: property.notNull || undefined,
+    default: property.defaultText,
+    min: bound(property.min),
+    max: bound(property.max),
+  };
+}
+
+function indexEntry(index: IndexDefinition): object {
+  return {
+    name: index.name,
+    type: familyOf(index).typeName,
+    properties: index.properties.map(({name}) => name),
+    unique: index.unique,
+  };
+}
+
+/** A bound as it is written in a statement, without quotes. */
+function bound(value: Value | undefined): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === 'string' ? value : jsonText(value).replaceAll('"', '');
+}
+
+function byName<T extends {readonly name: string}>(items: Iterable<T>): readonly T[] {
+  return [...items].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+function unlessEmpty<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list;
+}
