@@ -193,6 +193,15 @@ export const serverSettingRows = {
       'Addresses or ranges (10.0.0.0/8), between commas, of proxies that end TLS: their ' +
       'X-Forwarded-Proto and Forwarded headers are believed when an API token is made.',
   },
+  'svc.mcp.answerSizeMax': {
+    type: 'size',
+    default: 64 * MB,
+    min: 64 * KB,
+    max: GB,
+    scope: 'server',
+    dynamic: true,
+    description: 'Most bytes of records in the answer of one tool that an agent calls.',
+  },
   'svc.server.httpBodyContentMaxSize': {
     type: 'size',
     default: 100 * MB,

@@ -144,8 +144,11 @@ export function texts(description: string, itemsMax?: number): Argument<readonly
 }
 
 /** A list of numbers, as they came; the kind of number is left to whoever uses them. */
-export function numbers(description: string): Argument<readonly Value[]> {
-  const schema: JsonSchema = {type: 'array', items: {type: 'number'}, description};
+export function numbers(
+  description: string,
+  items: JsonSchema = {type: 'number'},
+): Argument<readonly Value[]> {
+  const schema: JsonSchema = {type: 'array', items, description};
   return required(schema, (value, name) => {
     if (isList(value) && value.every(isNumberValue)) return value;
     throw mustBe(name, 'an array of numbers');

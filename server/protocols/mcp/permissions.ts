@@ -6,7 +6,8 @@
  */
 import {ToolRefusal} from './tool-refusal.ts';
 
-export type Permission = 'read' | 'insert' | 'update' | 'delete' | 'schema' | 'admin';
+export const permissionNames = ['read', 'insert', 'update', 'delete', 'schema', 'admin'] as const;
+export type Permission = (typeof permissionNames)[number];
 
 /** How a sentence names the operations of a permission. */
 const operationWords: Readonly<Record<Permission, string>> = {
@@ -17,6 +18,10 @@ const operationWords: Readonly<Record<Permission, string>> = {
   schema: 'Schema change',
   admin: 'Admin',
 };
+
+export function isPermission(name: unknown): name is Permission {
+  return permissionNames.some(permission => permission === name);
+}
 
 export function notPermitted(permission: Permission): ToolRefusal {
   return new ToolRefusal(

@@ -21,6 +21,7 @@ import {
   schemaOf,
 } from './arguments.ts';
 import type {Permission} from './permissions.ts';
+import {ToolRefusal} from './tool-refusal.ts';
 
 /** The profiles besides `all`, which contains every tool. */
 export type ToolProfile = 'rag' | 'admin';
@@ -110,4 +111,12 @@ export function tool<F extends ArgumentFields>(declaration: ToolDeclaration<F>):
       return run(call, given, raw);
     },
   };
+}
+
+/** What concerns the whole server is root's alone, whatever is permitted. */
+export function requireAdministrator({principal}: ToolCall): void {
+  if (principal.root) return;
+  throw new ToolRefusal(
+    `User '${principal.name}' is not allowed to administer the server: only root is`,
+  );
 }

@@ -66,5 +66,6 @@ function requireEdgeType(catalog: Catalog, name: string): void {
   if (/['"`\\]/u.test(name)) refuseArgument(`expand.edgeTypes: '${name}' is no name of a type`);
   if (catalog.type(name)?.kind === 'edge') return;
   const names = [...catalog.types].filter(({kind}) => kind === 'edge').map(type => type.name);
-  refuseArgument(`Unknown edge type '${name}'. Available: [${names.toSorted().join(', ')}]`);
+  const known = names.toSorted().join(', ');
+  refuseArgument(`Edge type '${name}' does not exist. Available edge types: [${known}]`);
 }

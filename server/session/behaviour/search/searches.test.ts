@@ -206,7 +206,7 @@ const refused: readonly (readonly [SearchKind, object, RegExp])[] = [
   [
     'hybrid',
     {...hybrid, expand: {edgeTypes: ['No']}},
-    /Unknown edge type 'No'. Available: \[Cites\]/,
+    /Edge type 'No' does not exist. Available edge types: \[Cites\]/,
   ],
   ['hybrid', {...hybrid, expand: {edgeTypes: ["a'b"]}}, /is no name of a type/],
   ['hybrid', {...hybrid, expand: {}, fusionStrategy: 'DBSF'}, /use 'RRF' with 'expand'/],
