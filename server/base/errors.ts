@@ -347,6 +347,11 @@ export const refusals = {
     exception: 'AlreadyExistsException',
     says: 'an API token of that name exists',
   },
+  'token.transport': {
+    retry: 'never',
+    exception: 'ServerSecurityException',
+    says: 'others could read the new API token on its way, and the setting forbids that',
+  },
 
   // Limits.
   'admission.full': {

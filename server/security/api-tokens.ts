@@ -53,6 +53,11 @@ export function isApiTokenValue(value: string): boolean {
   return value.startsWith(valuePrefix);
 }
 
+/** Whether a name is one of those that stand for tokens, not for users. */
+export function isApiTokenPrincipal(name: string): boolean {
+  return name.startsWith(tokenPrincipalPrefix);
+}
+
 export class TokenList {
   readonly #options: TokenListOptions;
   #tokens: ApiTokens = new Map();

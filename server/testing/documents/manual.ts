@@ -5,6 +5,10 @@
  * Pure: tables in, Markdown out. `make docs` writes the pages, documents.test.ts compares them with
  * what stands in docs/, so that a page cannot fall behind its table.
  */
+import type {Argument} from '#server/administration/arguments.ts';
+import type {AdministrativeCommand} from '#server/administration/command.ts';
+import {administrativeCommands} from '#server/administration/commands.ts';
+import {syntaxOf} from '#server/administration/spelling.ts';
 import {refusals, type Retry} from '#server/base/errors.ts';
 import {resolveSettings, type SettingReport} from '#server/base/setting-values.ts';
 import type {SettingRow} from '#server/base/setting-row.ts';
@@ -27,6 +31,7 @@ export function manualPages(code: string): ReadonlyMap<string, string> {
     ['docs/metrics.md', metricsPage()],
     ['docs/sql-grammar.md', grammarPage()],
     ['docs/check.md', checkPage()],
+    ['docs/administration.md', administrationPage()],
   ]);
 }
 
@@ -128,6 +133,61 @@ function errorsPage(): string {
     'What is in no row is a defect of the server: it answers 500 with `InternalException` and is ' +
       'logged. Damaged stored bytes answer 503 with `DatabaseNotAvailableException`.',
   ]);
+}
+
+const members: Readonly<Record<AdministrativeCommand['at'], string>> = {
+  leader: 'the leader',
+  fresh: 'any, up to date',
+  asked: 'the one asked',
+};
+
+function administrationPage(): string {
+  const commands: readonly AdministrativeCommand[] = Object.values(administrativeCommands);
+  const summary = commands.map(row => [
+    `\`${syntaxOf(row)}\``,
+    row.right === 'root' ? 'root' : 'any user',
+    members[row.at],
+    row.says,
+  ]);
+  const details = commands.flatMap(row => [
+    `### ${syntaxOf(row).split(/ ?[<[{]/, 1)[0]}`,
+    `\`\`\`text\n${syntaxOf(row)}\n\`\`\``,
+    `${row.says} Answers ${row.answer}.`,
+    ...argumentLines(row),
+    ...refusalLines(row),
+  ]);
+  return page('Administration', [
+    'Everything that an administrator can ask a server for is one table of commands. Every ' +
+      'protocol takes them from it, so that rights, the member of a cluster that carries a ' +
+      'command out, and refusals are the same everywhere. A statement changes data and schema ' +
+      'instead ([SQL](sql.md)).',
+    'Over HTTP a command is one line of words, sent by `POST /api/v1/server` as `{"command": ' +
+      '"create database music"}`, the keywords in any case. An argument may stand in the words, ' +
+      'or by its name beside `command`: a name with blanks, a key, or a password belongs there. ' +
+      'The answer is `{"result": ..}`, or `{"result": "ok"}` where there is nothing to say. ' +
+      'Long work tells how far it is when the request has `Accept: text/event-stream`. Routes ' +
+      'such as `/server/users` stand for commands as well ([HTTP](http.md)).',
+    'What a command changed stands in the log as `administration.done`, with who asked for it ' +
+      'and its arguments, but for secrets.',
+    table(['command', 'who', 'carried out by', 'what it does'], summary),
+    '## Each command',
+    ...details,
+  ]);
+}
+
+function argumentLines(row: AdministrativeCommand): readonly string[] {
+  const lines = Object.entries(row.arguments).map(([name, argument]) => {
+    const {kind, isOptional, says}: Argument = argument;
+    const need = isOptional ? 'may be left out' : 'required';
+    return `\`${name}\` (${kind}, ${need}): ${says}`;
+  });
+  return lines.length === 0 ? [] : [list(lines)];
+}
+
+function refusalLines({right, refusals: codes}: AdministrativeCommand): readonly string[] {
+  const all = [...(right === 'root' ? ['security.root-only'] : []), ...codes];
+  if (all.length === 0) return [];
+  return [`Declined with ${all.map(code => `\`${code}\``).join(', ')} ([errors](errors.md)).`];
 }
 
 const remedies: Readonly<Record<ReturnType<typeof remedyOf>, string>> = {

@@ -3,13 +3,12 @@
  * end `{status:"completed",..}` or `{status:"error",message}`; the HTTP status stays 200.
  * Source: docs/http.md.
  */
+import type {TellProgress} from '#server/administration/command.ts';
 import {AssertionFailure} from '#server/base/assert.ts';
 import {type Exchange, loggedFailure} from './exchange.ts';
 
 /** Between two events about the same step; also keeps the connection from looking dead. */
 const tellMs = 500;
-
-export type TellProgress = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
 
 export function wantsEvents(exchange: Exchange): boolean {
   return exchange.header('accept')?.includes('text/event-stream') === true;

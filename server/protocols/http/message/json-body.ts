@@ -49,14 +49,6 @@ export function integerField(body: MapValue, name: string): number | undefined {
   throw new Refusal('request.field', `Field '${name}' must be an integer in 32 bits`);
 }
 
-/** Milliseconds since 1970, or 0; undefined when absent or null. @throws {Refusal} */
-export function timeField(body: MapValue, name: string): number | undefined {
-  const value = body.get(name) ?? undefined;
-  if (value === undefined) return undefined;
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new Refusal('request.field', `Field '${name}' must be a whole number of milliseconds`);
-}
-
 /** Maps as objects, at every depth; null as absent. */
 export function plainValue(value: Value | undefined): unknown {
   if (value === null || value === undefined) return undefined;

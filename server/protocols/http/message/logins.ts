@@ -1,15 +1,21 @@
 /**
  * `/login`, `/logout` and `/sessions`: tokens that stand for a user (docs/http.md).
  */
+import {userCommands} from '#server/administration/users.ts';
+import type {Login} from '#server/security/logins.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {bearerToken} from './authentication.ts';
 import type {Exchange} from './exchange.ts';
 import type {Route} from '../router.ts';
+import {operationFor} from '../routes/administer.ts';
 
 export const loginRoutes: readonly Route[] = [
   {path: '/login', operations: {POST: {access: 'user', run: login}}},
   {path: '/logout', operations: {POST: {access: 'user', run: logout}}},
-  {path: '/sessions', operations: {GET: {access: 'root', run: listLogins}}},
+  {
+    path: '/sessions',
+    operations: {GET: operationFor(userCommands.listSessions, () => ({}), answerLogins)},
+  },
 ];
 
 const userAgentLengthMax = 256;
@@ -28,14 +34,9 @@ function logout(exchange: Exchange): void {
   exchange.answerEmpty(204);
 }
 
-function listLogins(exchange: Exchange): void {
-  const rows = exchange.context.security.logins().map(login => ({
-    token: login.token,
-    user: login.user,
-    createdAt: login.createdAt,
-    lastUpdate: login.lastUpdate,
-    elapsedMs: login.elapsedMs,
-    sourceIp: login.sourceIp,
+function answerLogins(exchange: Exchange, logins: readonly Login[]): void {
+  const rows = logins.map(login => ({
+    ...login,
     userAgent: login.userAgent ?? null,
     // Places are not looked up: the server asks nobody outside about its users.
     country: null,

@@ -87,6 +87,7 @@ export const statusOf = {
   'user.exists': {status: 409, error: 'User already exists'},
   'user.missing': {status: 400, error: command},
   'token.exists': {status: 409, error: 'Token already exists'},
+  'token.transport': {status: 412, error: 'API token creation requires a secure transport'},
 
   'admission.full': {status: 503, error: command},
   'limit.body': {status: 413, error: 'Request body too large'},

@@ -1,22 +1,32 @@
 /**
  * Health, readiness, what databases there are, and what words their languages have.
  */
+import {databaseCommands} from '#server/administration/databases.ts';
 import {faultSentences, faultsOf} from '#server/cluster/readiness.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {vocabularies} from '#server/session/vocabulary.ts';
 import type {Exchange} from '../message/exchange.ts';
 import type {Route} from '../router.ts';
+import {answerResult, operationFor} from './administer.ts';
+
+const {listDatabases, databaseExists, listProgress} = databaseCommands;
 
 export const databaseRoutes: readonly Route[] = [
   {path: '/health', operations: {GET: {access: 'open', run: health}}},
   {path: '/ready', operations: {GET: {access: 'open', run: ready}}},
-  {path: '/databases', operations: {GET: {access: 'user', at: 'fresh', run: listDatabases}}},
+  {
+    path: '/databases',
+    operations: {GET: operationFor(listDatabases, () => ({}), answerDatabases)},
+  },
   {path: '/languages', operations: {GET: {access: 'user', run: listLanguages}}},
   {
     path: '/exists/{database}',
-    operations: {GET: {access: 'user', at: 'fresh', run: databaseExists}},
+    operations: {GET: operationFor(databaseExists, namedDatabase, answerResult)},
   },
-  {path: '/progress/{database}', operations: {GET: {access: 'user', run: listProgress}}},
+  {
+    path: '/progress/{database}',
+    operations: {GET: operationFor(listProgress, namedDatabase, answerResult)},
+  },
 ];
 
 function health(exchange: Exchange): void {
@@ -49,32 +59,20 @@ function obstacleTo({context}: Exchange): string | undefined {
   return fault === undefined ? undefined : faultSentences[fault];
 }
 
-function listDatabases(exchange: Exchange, principal: Principal): void {
-  const {service, administration} = exchange.context;
-  const result = service.databaseNames(principal);
-  const {version} = administration.identity;
-  exchange.answerJson(200, {version, user: principal.name, result});
+function answerDatabases(
+  exchange: Exchange,
+  result: readonly string[],
+  _: unknown,
+  {name: user}: Principal,
+): void {
+  const {version} = exchange.context.administration.identity;
+  exchange.answerJson(200, {version, user, result});
+}
+
+function namedDatabase({database}: Exchange): {readonly database: string} {
+  return {database};
 }
 
 function listLanguages(exchange: Exchange): void {
   exchange.answerJson(200, {result: vocabularies()});
-}
-
-function databaseExists(exchange: Exchange, principal: Principal): void {
-  const [, database = ''] = exchange.segments;
-  const result = exchange.context.service.databaseExists(principal, database);
-  exchange.answerJson(200, {result});
-}
-
-/** Builds of indexes and checks that run now; -1 for what is not known. */
-function listProgress(exchange: Exchange, principal: Principal): void {
-  const [, database = ''] = exchange.segments;
-  const result = exchange.context.service.progress(principal, database).map(work => {
-    const {id, operation, stepName, stepIndex, totalSteps, done, total = -1} = work;
-    const percentage = total > 0 ? Math.min(100, Math.floor((done * 100) / total)) : -1;
-    const steps = {stepName, stepIndex, totalSteps, done, total, percentage};
-    const {startedAt: startedOn, elapsedMs} = work;
-    return {id, database, operation, ...steps, startedOn, elapsedMs};
-  });
-  exchange.answerJson(200, {result});
 }

@@ -5,12 +5,13 @@
  * members of the cluster are; any other word is as `basic`. Secrets are masked by the settings'
  * own report.
  */
-import {settingRows} from '#server/base/settings.ts';
+import {serverCommands, settingsOf} from '#server/administration/server.ts';
 import {clusterFigures} from '#server/cluster/metrics.ts';
 import {driverRecord} from '#server/cluster/status.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Exchange} from '../message/exchange.ts';
 import type {Route} from '../router.ts';
+import {answerResult, operationFor} from './administer.ts';
 import {runServerCommand} from './server-command.ts';
 
 export const serverRoutes: readonly Route[] = [
@@ -22,7 +23,16 @@ export const serverRoutes: readonly Route[] = [
       POST: {access: 'user', run: runServerCommand},
     },
   },
-  {path: '/server/events', operations: {GET: {access: 'root', run: listEvents}}},
+  {
+    path: '/server/events',
+    operations: {
+      GET: operationFor(
+        serverCommands.getServerEvents,
+        exchange => ({file: exchange.parameter('file')}),
+        answerResult,
+      ),
+    },
+  },
 ];
 
 function describeServer(exchange: Exchange, principal: Principal): void {
@@ -33,7 +43,10 @@ function describeServer(exchange: Exchange, principal: Principal): void {
     return exchange.answerJson(200, {...basic, ports: {}, ...membershipOf(exchange, principal)});
   }
   if (mode !== 'default') return exchange.answerJson(200, basic);
-  const {metrics, settings} = {metrics: metricsOf(exchange), settings: settingsOf(exchange)};
+  const {metrics, settings} = {
+    metrics: metricsOf(exchange),
+    settings: settingsOf(exchange.context.settings),
+  };
   exchange.answerJson(200, {...basic, metrics, settings});
 }
 
@@ -53,16 +66,6 @@ function metricsOf(exchange: Exchange): unknown {
   return {...absent, ...members, events: eventCounts(exchange), ...administration.metrics()};
 }
 
-function settingsOf(exchange: Exchange): unknown {
-  return exchange.context.settings.report().map(({key, value, description, origin, ...rest}) => ({
-    key,
-    value,
-    description,
-    overridden: origin !== 'default',
-    default: 'secret' in settingRows[key] ? value : rest.default,
-  }));
-}
-
 function eventCounts(exchange: Exchange): unknown {
   const events = exchange.context.administration.events();
   const count = (...types: readonly string[]): number =>
@@ -73,9 +76,4 @@ function eventCounts(exchange: Exchange): unknown {
     info: count('INFO'),
     hints: 0,
   };
-}
-
-function listEvents(exchange: Exchange): void {
-  const events = exchange.context.administration.events();
-  exchange.answerJson(200, {result: {events, files: []}});
 }

@@ -1,70 +1,54 @@
 /**
- * Users over HTTP: the command `create user` and the routes `/server/users` (root only).
+ * Users over HTTP: the routes `/server/users` (root only, docs/http.md).
  *
- * The routes answer short labels without a class, the command refuses like every command; both
- * keep the same rules. Unknown fields are refused: a misspelt `databases` would create a user who
- * may do nothing.
+ * The routes answer short labels without a class; the rules are those of the commands. Unknown
+ * fields are refused: a misspelt `databases` would create a user who may do nothing.
  */
-import {Refusal} from '#server/base/errors.ts';
+import {readArguments} from '#server/administration/arguments.ts';
+import {userCommands} from '#server/administration/users.ts';
 import type {MapValue} from '#server/model/value.ts';
+import {isApiTokenPrincipal} from '#server/security/api-tokens.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
 import {checkFields, textField} from '../message/json-body.ts';
 import type {Route} from '../router.ts';
+import {answerResult, operationFor} from './administer.ts';
+
+const {listUsers, createUser, changeUser, dropUser} = userCommands;
 
 export const userRoutes: readonly Route[] = [
   {
     path: '/server/users',
     operations: {
-      GET: {access: 'root', at: 'fresh', run: listUsers},
-      POST: {access: 'root', at: 'leader', run: postUser},
-      PUT: {access: 'root', at: 'leader', run: putUser},
-      DELETE: {access: 'root', at: 'leader', run: deleteUser},
+      GET: operationFor(listUsers, () => ({}), answerResult),
+      POST: operationFor(createUser, newUser, (exchange, _, {name}) =>
+        exchange.answerJson(201, {result: `User '${name}' created`}),
+      ),
+      PUT: operationFor(changeUser, changedUser, (exchange, _, {name}) =>
+        answerResult(exchange, `User '${name}' updated`),
+      ),
+      DELETE: operationFor(dropUser, droppedUser, (exchange, _, {name}) =>
+        answerResult(exchange, `User '${name}' deleted`),
+      ),
     },
   },
 ];
 
 const passwordLengthMin = 8;
-const tokenPrefix = 'apitoken:';
 
-/** The command: `create user {"name", "password", "databases"}`. */
-export async function createUserOf({context}: Exchange, text: string): Promise<void> {
-  const value = context.json.parse(Buffer.from(text, 'utf8'));
-  if (!(value instanceof Map)) {
-    throw new Refusal('json.invalid', 'A user must be a JSON object');
-  }
-  checkFields(value, ['name', 'password', 'databases']);
-  const name = textField(value, 'name');
-  const password = textField(value, 'password');
-  if (name === undefined) throw new Refusal('argument', 'User name is null');
-  if (password === undefined) throw new Refusal('argument', 'User password is null');
-  await context.security.createUser({
-    name,
-    password,
-    databases: value.get('databases') ?? undefined,
-  });
-}
-
-function listUsers(exchange: Exchange): void {
-  exchange.answerJson(200, {result: exchange.context.security.users()});
-}
-
-async function postUser(exchange: Exchange): Promise<void> {
+async function newUser(exchange: Exchange) {
   const body = await requiredBody(exchange);
   checkFields(body, ['name', 'password', 'databases']);
-  const name = textField(body, 'name');
-  const password = textField(body, 'password') ?? '';
-  if (name === undefined || name === '') throw new PlainFailure(400, 'User name is required');
-  if (name.startsWith(tokenPrefix)) {
-    throw new PlainFailure(400, `User name cannot start with '${tokenPrefix}'`);
+  const name = textField(body, 'name') ?? '';
+  if (name === '') throw new PlainFailure(400, 'User name is required');
+  if (isApiTokenPrincipal(name)) {
+    throw new PlainFailure(400, "User name cannot start with 'apitoken:'");
   }
-  checkLength(password);
-  const databases = body.get('databases') ?? undefined;
-  await plainly(() => exchange.context.security.createUser({name, password, databases}));
-  exchange.answerJson(201, {result: `User '${name}' created`});
+  checkLength(textField(body, 'password') ?? '');
+  return readArguments(createUser.arguments, body);
 }
 
-async function putUser(exchange: Exchange): Promise<void> {
+async function changedUser(exchange: Exchange) {
   const name = exchange.parameter('name') ?? '';
   if (name === '') throw new PlainFailure(400, "Query parameter 'name' is required");
   const body = await requiredBody(exchange);
@@ -72,20 +56,18 @@ async function putUser(exchange: Exchange): Promise<void> {
   checkExists(exchange, name);
   const password = textField(body, 'password');
   if (password !== undefined) checkLength(password);
-  const databases = body.get('databases') ?? undefined;
-  await plainly(() => exchange.context.security.changeUser(name, {password, databases}));
-  exchange.answerJson(200, {result: `User '${name}' updated`});
+  return readArguments(changeUser.arguments, new Map(body).set('name', name));
 }
 
-async function deleteUser(exchange: Exchange): Promise<void> {
+function droppedUser(exchange: Exchange) {
   const name = exchange.parameter('name') ?? '';
   if (name === '') throw new PlainFailure(400, 'User name parameter is required');
   if (name !== 'root') checkExists(exchange, name);
-  await plainly(() => exchange.context.security.dropUser(name));
-  exchange.answerJson(200, {result: `User '${name}' deleted`});
+  return {name};
 }
 
-async function requiredBody(exchange: Exchange): Promise<MapValue> {
+/** @throws {PlainFailure} 400 when there is none. */
+export async function requiredBody(exchange: Exchange): Promise<MapValue> {
   const body = await exchange.jsonBody();
   if (body === undefined) throw new PlainFailure(400, 'Request body is required');
   return body;
@@ -99,14 +81,4 @@ function checkExists({context}: Exchange, name: string): void {
 function checkLength(password: string): void {
   if (password.length >= passwordLengthMin) return;
   throw new PlainFailure(400, `User password must be at least ${passwordLengthMin} characters`);
-}
-
-/** A rule that the routes state without a class: the label is the whole answer. */
-async function plainly(change: () => Promise<void>): Promise<void> {
-  try {
-    await change();
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'user.invalid') throw error;
-    throw new PlainFailure(400, error.message);
-  }
 }

@@ -1,0 +1,83 @@
+/** Commands about the server itself: settings, events, an orderly stop. */
+import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import {settingRows} from '#server/base/settings.ts';
+import {argument, optional, secret} from './arguments.ts';
+import {command} from './command.ts';
+
+const pair = 'Expected <key> <value>';
+
+export const serverCommands = {
+  listSettings: command({
+    words: 'list settings',
+    right: 'root',
+    at: 'asked',
+    changes: false,
+    arguments: {},
+    says: 'Lists the settings of this server with their values; secrets are masked.',
+    answer: 'a row for each setting',
+    refusals: [],
+    run: ({parts}) => settingsOf(parts.administration.settings()),
+  }),
+  setServerSetting: command({
+    words: 'set server setting <key> <value...>',
+    right: 'root',
+    at: 'asked',
+    changes: true,
+    arguments: {
+      key: argument('text', 'the setting', pair),
+      value: secret(argument('text', 'its new value', pair)),
+    },
+    says: 'Changes a setting of this server until it stops.',
+    answer: 'nothing',
+    refusals: ['argument', 'setting.unknown', 'setting.value'],
+    run: ({parts}, {key, value}) => parts.administration.setServerSetting(key, value),
+  }),
+  getServerEvents: command({
+    words: 'get server events [<file...>]',
+    right: 'root',
+    at: 'asked',
+    changes: false,
+    arguments: {file: optional('text', 'an earlier file of events, by its plain name')},
+    says: 'Gives the latest events of this server.',
+    answer: '`events` and `files`',
+    refusals: ['user.invalid'],
+    run({parts}, {file}) {
+      if (file !== undefined && /[/\\]|\.\./.test(file)) {
+        throw new Refusal('user.invalid', `Invalid file name ${file.slice(0, 80)}`);
+      }
+      // Events of earlier starts are not kept, so that every named file is an empty one.
+      const events = file === undefined ? parts.administration.events() : [];
+      return {events, files: []};
+    },
+  }),
+  shutDown: command({
+    words: 'shutdown [<server...>]',
+    right: 'root',
+    at: 'asked',
+    changes: true,
+    arguments: {server: optional('text', 'name of the server, which must be this one')},
+    says: 'Ends the server in good order, a moment after it has answered.',
+    answer: 'nothing',
+    refusals: ['not-available'],
+    run({parts}, {server}) {
+      const {administration} = parts;
+      if (server !== undefined && server !== administration.identity.serverName) {
+        const message = `This server is '${administration.identity.serverName}': ask '${server}'`;
+        throw new Refusal('not-available', message);
+      }
+      administration.shutdown();
+    },
+  }),
+};
+
+/** Settings as lists show them: those that are secret without their values. */
+export function settingsOf(settings: Settings) {
+  return settings.report().map(({key, value, description, origin, ...rest}) => ({
+    key,
+    value,
+    description,
+    overridden: origin !== 'default',
+    default: 'secret' in settingRows[key] ? value : rest.default,
+  }));
+}
