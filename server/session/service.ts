@@ -44,7 +44,7 @@ import {
   type ClusterCopies,
 } from '#server/cluster/align.ts';
 import type {DatabaseFiles} from './database/database-check.ts';
-import {ChangeSubscriptions} from './connections/change-subscriptions.ts';
+import {ChangeSubscriptions, type SubscriptionLimits} from './connections/change-subscriptions.ts';
 import {DatabaseSession} from './connections/database-session.ts';
 import {ServerCacheMemory} from './schema/database-caches.ts';
 import {withLeader} from '#server/cluster/leadership.ts';
@@ -219,8 +219,11 @@ export class SessionService implements Service {
       current: (who: Principal) => security.principalOf(who.name) ?? (who.root ? who : undefined),
       access: (who: Principal, database: string) => this.#access(who, database),
     };
-    const countMax = (): number => settings().get('svc.changes.subscriptionsMax');
-    return new ChangeSubscriptions(rights, countMax, () => timers.yield());
+    const limits = (): SubscriptionLimits => ({
+      countMax: settings().get('svc.changes.subscriptionsMax'),
+      countMaxOfUser: settings().get('svc.changes.subscriptionsMaxPerUser'),
+    });
+    return new ChangeSubscriptions(rights, limits, () => timers.yield());
   }
 
   /** Refreshes the databases that are in use here; the others follow when they are opened. */

@@ -116,15 +116,21 @@ export interface RunningTransaction {
   readonly queryIds?: readonly string[];
 }
 
-export type {ChangedRecords, ChangeKind} from '#server/records/change-stream.ts';
+export type {ChangedRecords, ChangeKind, RecordChange} from '#server/records/change-stream.ts';
 
-/** Which committed changes somebody wants to be told of. */
-export interface ChangesRequest {
-  readonly database: string;
+/** Some of the changes of a database. */
+export interface ChangeFilter {
   /** Exact name of a type; undefined: every type that may be read. */
   readonly type?: string | undefined;
   /** Undefined: all. */
   readonly kinds?: ReadonlySet<ChangeKind> | undefined;
+}
+
+/** Which committed changes somebody wants to be told of. */
+export interface ChangesRequest {
+  readonly database: string;
+  /** Changes that any of them lets through are told, once. */
+  readonly filters: readonly ChangeFilter[];
   /** Goes on behind the transaction at this position; undefined: behind what is committed now. */
   readonly from?: number | undefined;
 }
@@ -145,6 +151,12 @@ export interface ChangeSubscription {
    * @throws {Refusal} what ended it: `changes.lost`, `security.denied`; `next` only repeats it.
    */
   next(): Promise<ChangedRecords>;
+  /**
+   * Other filters from the next transaction on.
+   *
+   * @throws {Refusal} `security.denied`; the filters stay as they were.
+   */
+  choose(filters: readonly ChangeFilter[]): void;
   close(): void;
 }
 

@@ -14,6 +14,7 @@ import {
 } from 'node:http';
 import {createServer as createSecureServer, type Server as SecureServer} from 'node:https';
 import type {Socket} from 'node:net';
+import type {Duplex} from 'node:stream';
 import type {SecureContextOptions} from 'node:tls';
 import {assert} from '#server/base/assert.ts';
 import type {Ports} from '#server/base/setting-row.ts';
@@ -42,6 +43,7 @@ import {searchRoutes} from './routes/searches.ts';
 import {statementRoutes} from './routes/statements.ts';
 import {transactionRoutes} from './routes/transactions.ts';
 import {userRoutes} from './routes/users.ts';
+import {isForWebSockets, WebSockets} from './websocket/websockets.ts';
 
 /**
  * Takes the body of a batch as it arrives. It answers through the exchange, or throws a Refusal
@@ -129,7 +131,9 @@ export function createHttpServer(
   const router = new Router(
     options.agents === undefined ? routes.filter(route => !agentRoutes.includes(route)) : routes,
   );
-  const plain = new Listener(context, router, createServer(serverOptions(context)));
+  const sockets = new WebSockets(context);
+  const parts = {context, router, sockets};
+  const plain = new Listener(parts, createServer(serverOptions(context)));
   let secure: Listener<SecureServer> | undefined;
   const listeners = (): readonly Listener[] => (secure === undefined ? [plain] : [plain, secure]);
   return {
@@ -139,16 +143,18 @@ export function createHttpServer(
     listen: (host, ports, beside) => listenOn(plain.acceptors, {host, ports, beside}),
     listenSecurely(host, ports, keys, beside) {
       const server = createSecureServer({...serverOptions(context), ...keys});
-      secure = new Listener(context, router, server, 'secureConnection');
+      secure = new Listener(parts, server, 'secureConnection');
       return listenOn(secure.acceptors, {host, ports, beside});
     },
     renew: keys => secure?.server.setSecureContext(keys),
     async close(graceMs) {
       context.isStopping = true;
       const closed = Promise.all(listeners().map(listener => listener.close()));
+      sockets.close();
       const deadline = clock.monotonic() + graceMs;
       const cancel = timers.after(graceMs, () => {
         for (const listener of listeners()) listener.breakOff();
+        sockets.breakOff();
       });
       await closed;
       cancel();
@@ -182,7 +188,15 @@ function serverOptions({settings}: HttpContext): ServerOptions {
     // Bodies are bounded where they are read, since a batch may rightly take hours.
     requestTimeout: 0,
     noDelay: true,
+    shouldUpgradeCallback: isForWebSockets,
   };
+}
+
+/** What all listeners of a server share. */
+interface ListenerParts {
+  readonly context: HttpContext;
+  readonly router: Router;
+  readonly sockets: WebSockets;
 }
 
 /** One of node's servers with the raw HTTP path in front, over TCP or over TLS. */
@@ -192,8 +206,7 @@ class Listener<S extends Server | SecureServer = Server | SecureServer> {
   readonly rawHttp: RawHttpListener;
 
   constructor(
-    context: HttpContext,
-    router: Router,
+    {context, router, sockets}: ListenerParts,
     server: S,
     connected: 'connection' | 'secureConnection' = 'connection',
   ) {
@@ -206,6 +219,9 @@ class Listener<S extends Server | SecureServer = Server | SecureServer> {
     });
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       void dispatch(context, router, request, response, false);
+    });
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      sockets.upgrade(request, socket, head);
     });
     server.on('clientError', (error, socket) => {
       answerBroken(context, error, socket as Socket);

@@ -10,7 +10,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {JsonFormat} from '#server/model/json.ts';
 import type {ChangedRecords, ChangeReader, RecordChange} from '#server/records/change-stream.ts';
 import type {Principal} from '#server/security/principal.ts';
-import type {ChangesRequest, ChangeSubscription} from '../session.ts';
+import type {ChangeFilter, ChangesRequest, ChangeSubscription} from '../session.ts';
 import type {DatabaseSession} from './database-session.ts';
 
 /** Whom the subscriptions ask. */
@@ -21,25 +21,29 @@ export interface ChangeRights {
   access(principal: Principal, database: string): DatabaseAccess;
 }
 
+export interface SubscriptionLimits {
+  /** `svc.changes.subscriptionsMax`. */
+  readonly countMax: number;
+  /** `svc.changes.subscriptionsMaxPerUser`; root may have all. */
+  readonly countMaxOfUser: number;
+}
+
 const jsonForm = {durationsAsSeconds: false, loneRecords: false};
 /** Changes that are passed over before others have a turn. */
 const passedMax = 1_000;
 
 export class ChangeSubscriptions {
   readonly #rights: ChangeRights;
-  readonly #countMax: () => number;
+  readonly #limits: () => SubscriptionLimits;
   readonly #yield: () => Promise<void>;
   readonly #open = new Set<Subscription>();
-  #opening = 0;
+  /** Users whose subscriptions are about to be open. */
+  readonly #opening: string[] = [];
 
-  constructor(rights: ChangeRights, countMax: () => number, turn: () => Promise<void>) {
+  constructor(rights: ChangeRights, limits: () => SubscriptionLimits, turn: () => Promise<void>) {
     this.#rights = rights;
-    this.#countMax = countMax;
+    this.#limits = limits;
     this.#yield = turn;
-  }
-
-  get count(): number {
-    return this.#open.size;
   }
 
   /**
@@ -53,15 +57,8 @@ export class ChangeSubscriptions {
     request: ChangesRequest,
   ): Promise<ChangeSubscription> {
     checkAccess(this.#rights, principal, request);
-    const countMax = this.#countMax();
-    if (this.#open.size + this.#opening >= countMax) {
-      throw new Refusal(
-        'admission.full',
-        `${countMax} subscriptions to changes are open: close one, or raise ` +
-          'svc.changes.subscriptionsMax',
-      );
-    }
-    this.#opening += 1;
+    this.#admit(principal);
+    this.#opening.push(principal.name);
     try {
       const reader = await session.changes.read(request.from);
       const subscription = new Subscription(principal, session, request, {
@@ -73,7 +70,20 @@ export class ChangeSubscriptions {
       this.#open.add(subscription);
       return subscription;
     } finally {
-      this.#opening -= 1;
+      this.#opening.splice(this.#opening.indexOf(principal.name), 1);
+    }
+  }
+
+  #admit({name, root}: Principal): void {
+    const {countMax, countMaxOfUser} = this.#limits();
+    if (this.#open.size + this.#opening.length >= countMax) {
+      throw full(`${countMax} subscriptions to changes are open`, 'subscriptionsMax');
+    }
+    if (root) return;
+    const users = [...this.#opening, ...Array.from(this.#open, ({user}) => user)];
+    if (users.filter(user => user === name).length >= countMaxOfUser) {
+      const what = `User '${name}' has ${countMaxOfUser} subscriptions to changes open`;
+      throw full(what, 'subscriptionsMaxPerUser');
     }
   }
 
@@ -95,7 +105,7 @@ interface SubscriptionParts {
 class Subscription implements ChangeSubscription {
   readonly #principal: Principal;
   readonly #session: DatabaseSession;
-  readonly #request: ChangesRequest;
+  #request: ChangesRequest;
   readonly #parts: SubscriptionParts;
   #reason: Refusal | undefined;
 
@@ -140,6 +150,12 @@ class Subscription implements ChangeSubscription {
     }
   }
 
+  choose(filters: readonly ChangeFilter[]): void {
+    const request = {...this.#request, filters};
+    checkAccess(this.#parts.rights, this.#principal, request);
+    this.#request = request;
+  }
+
   close(): void {
     this.#parts.reader.close();
     this.#parts.closed();
@@ -153,15 +169,19 @@ class Subscription implements ChangeSubscription {
 
   /** The changes that were asked for and may be seen now. @throws {Refusal} `security.denied`. */
   #visible(changes: readonly RecordChange[]): readonly RecordChange[] {
-    const {type, kinds} = this.#request;
+    const {filters} = this.#request;
     const access = checkAccess(this.#parts.rights, this.#principal, this.#request);
     return changes.filter(
-      change =>
-        (type === undefined || type === change.typeName) &&
-        (kinds === undefined || kinds.has(change.kind)) &&
-        mayRead(access, change),
+      change => filters.some(filter => passes(filter, change)) && mayRead(access, change),
     );
   }
+}
+
+function passes({type, kinds}: ChangeFilter, change: RecordChange): boolean {
+  return (
+    (type === undefined || type === change.typeName) &&
+    (kinds === undefined || kinds.has(change.kind))
+  );
 }
 
 /** Both states are shown, so both types have to be readable. */
@@ -171,20 +191,23 @@ function mayRead(access: DatabaseAccess, {before, after}: RecordChange): boolean
   );
 }
 
-/** @throws {Refusal} `security.denied` where nothing of what is asked for may be read. */
+/** @throws {Refusal} `security.denied` where a type that is asked for may not be read. */
 function checkAccess(
   rights: ChangeRights,
   principal: Principal,
-  {database, type}: ChangesRequest,
+  {database, filters}: ChangesRequest,
 ): DatabaseAccess {
   const current = rights.current(principal);
   if (current === undefined) throw endedLogin(principal.name);
   const access = rights.access(current, database);
-  if (type === undefined || access.allowsOnType('readRecord', type)) return access;
-  throw new Refusal(
-    'security.denied',
-    `User '${principal.name}' is not allowed to read records of type '${type}'`,
-  );
+  for (const {type} of filters) {
+    if (type === undefined || access.allowsOnType('readRecord', type)) continue;
+    throw new Refusal(
+      'security.denied',
+      `User '${principal.name}' is not allowed to read records of type '${type.slice(0, 128)}'`,
+    );
+  }
+  return access;
 }
 
 function endedLogin(user: string): Refusal {
@@ -192,4 +215,8 @@ function endedLogin(user: string): Refusal {
     'security.denied',
     `User '${user}' was dropped, has expired or has another password: log in again`,
   );
+}
+
+function full(what: string, setting: string): Refusal {
+  return new Refusal('admission.full', `${what}: close one, or raise svc.changes.${setting}`);
 }

@@ -22,6 +22,8 @@ interface OperationDocument extends Described {
 export interface Row extends Described {
   /** Method and path below the base. */
   readonly at: string;
+  /** The path is below nothing. */
+  readonly isOutside?: boolean;
   readonly tag: string;
   readonly answers: readonly number[];
   readonly body?: Readonly<Record<string, unknown>>;
@@ -342,6 +344,16 @@ const rows: readonly Row[] = [
     answers: [200, 400, 401, 403, 404],
   },
   ...agentRows,
+  {
+    at: 'get /ws',
+    isOutside: true,
+    tag: 'Statements',
+    summary: 'Hear of committed changes',
+    description:
+      'Opens a WebSocket. A message {"action": "subscribe", "database": "shop"} subscribes to ' +
+      'changes of records, with type and changeTypes to some of them; unsubscribe ends it.',
+    answers: [101, 401, 403, 404, 503],
+  },
   ...searchRows,
   ...clusterRows,
   {
@@ -361,6 +373,7 @@ const rows: readonly Row[] = [
 ];
 
 const phrases: Readonly<Record<number, string>> = {
+  101: 'A WebSocket from now on',
   200: 'Done',
   201: 'Created',
   202: 'Accepted',
@@ -391,7 +404,7 @@ export function openApiDocument(version: string): {
   const paths: Record<string, Record<string, OperationDocument>> = {};
   for (const row of rows) {
     const [method = '', below = ''] = row.at.split(' ');
-    const path = `/api/v1${below}`;
+    const path = row.isOutside === true ? below : `/api/v1${below}`;
     const operations = paths[path] ?? {};
     operations[method] = operationDocument(row, below);
     paths[path] = operations;

@@ -8,7 +8,7 @@ import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import {createTimers} from '#server/platform/real/clock.ts';
 import {jsonText} from '#server/model/json.ts';
 import type {Principal} from '#server/security/principal.ts';
-import type {ChangedRecords, ChangeSubscription} from '../../session.ts';
+import type {ChangedRecords, ChangeFilter, ChangeSubscription} from '../../session.ts';
 import {closing} from '#server/testing/closing.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 
@@ -31,9 +31,10 @@ async function nextOf(subscription: ChangeSubscription, count: number): Promise<
 
 const subscribe = (
   database: TestDatabase,
-  more: {readonly from?: number; readonly type?: string} = {},
+  {from, ...filter}: ChangeFilter & {readonly from?: number} = {},
   who: Principal = root,
-): Promise<ChangeSubscription> => database.service.changes(who, {database: database.name, ...more});
+): Promise<ChangeSubscription> =>
+  database.service.changes(who, {database: database.name, filters: [filter], from});
 
 const refused =
   (code: RefusalCode) =>
@@ -128,9 +129,8 @@ test('edges, light ones, truncated types and values beside a record are told', a
 test('a type and kinds choose; who was away goes on at his position', async () => {
   const world = closing(await ServiceWorld.open());
   const database = await world.database(schema);
-  const {service, name} = database;
   const kinds = new Set(['delete'] as const);
-  const deletes = closing(await service.changes(root, {database: name, type: 'Note', kinds}));
+  const deletes = closing(await subscribe(database, {type: 'Note', kinds}));
   const first = await subscribe(database);
   await database.run('INSERT INTO Person SET n = 1');
   await database.run('INSERT INTO Note SET n = 1');
@@ -139,12 +139,15 @@ test('a type and kinds choose; who was away goes on at his position', async () =
   first.close();
   await database.run('DELETE FROM Note');
   assert.deepEqual(await nextOf(deletes, 1), ['delete Note {"n":1}']);
-  deletes.close();
+  deletes.choose([{type: 'Person'}, {type: 'Person', kinds}]);
+  await database.run('DELETE FROM Person');
+  assert.deepEqual(await nextOf(deletes, 1), ['delete Person {"n":1}']);
   await database.run('INSERT INTO Note SET n = 2');
   const again = closing(await subscribe(database, {from: position}));
-  assert.deepEqual(await nextOf(again, 3), [
+  assert.deepEqual(await nextOf(again, 4), [
     'create Note {"n":1}',
     'delete Note {"n":1}',
+    'delete Person {"n":1}',
     'create Note {"n":2}',
   ]);
 });
@@ -235,5 +238,21 @@ test('subscriptions are counted, and given back', async () => {
   await assert.rejects(subscribe(database), refused('admission.full'));
   one.close();
   one.close();
+  closing(await subscribe(database));
+});
+
+test('one user has a share of the subscriptions, root may have all', async () => {
+  const settings = {
+    'svc.changes.subscriptionsMaxPerUser': '1',
+    'svc.server.saltIterations': '1000',
+  };
+  const world = closing(await ServiceWorld.open(settings));
+  const database = await world.database(schema);
+  const databases = {[database.name]: ['admin']};
+  await world.security.createUser({name: 'anna', password: 'anna-pass', databases});
+  const anna = world.security.principalOf('anna');
+  closing(await subscribe(database, {}, anna));
+  await assert.rejects(subscribe(database, {}, anna), refused('admission.full'));
+  closing(await subscribe(database));
   closing(await subscribe(database));
 });

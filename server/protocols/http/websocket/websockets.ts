@@ -1,0 +1,103 @@
+/**
+ * The door of `/ws`: who may open a WebSocket is decided before there is one.
+ *
+ * Whoever shows no credentials, wrong ones, or comes from a page of another host is answered like
+ * any request (docs/http.md). Other requests to change the protocol are answered as if they had not
+ * asked.
+ */
+import {type IncomingMessage, ServerResponse} from 'node:http';
+import type {Socket} from 'node:net';
+import type {Duplex} from 'node:stream';
+import {WebSocketServer} from 'ws';
+import {Refusal} from '#server/base/errors.ts';
+import type {HttpContext} from '../context.ts';
+import {authenticate} from '../message/authentication.ts';
+import {Exchange} from '../message/exchange.ts';
+import {PlainFailure} from '../message/failure.ts';
+import {ChangeConnection} from './change-connection.ts';
+
+export const webSocketPath = '/ws';
+
+/** For node's server: whether the request is for this door; others are requests like any. */
+export function isForWebSockets({url = '', headers}: IncomingMessage): boolean {
+  const path = url.split('?', 1)[0];
+  return path === webSocketPath && headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+export class WebSockets {
+  readonly #context: HttpContext;
+  readonly #server: WebSocketServer;
+  readonly #connections = new Set<ChangeConnection>();
+  readonly #requestIds = new WeakMap<IncomingMessage, string>();
+
+  constructor(context: HttpContext) {
+    this.#context = context;
+    this.#server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: context.settings.get('svc.server.wsMaxControlFrameSize'),
+    });
+    this.#server.on('headers', (headers, request) => {
+      const requestId = this.#requestIds.get(request) ?? context.nextRequestId();
+      headers.push(`X-Request-Id: ${requestId}`);
+      headers.push(`X-Svc-Replay-Protection: ${context.replayProtection}`);
+    });
+  }
+
+  /** For the `upgrade` of node's server. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    // Nobody else listens yet; what is broken off ends by itself.
+    socket.on('error', () => socket.destroy());
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as Socket);
+    const exchange = new Exchange(this.#context, request, response);
+    void this.#admit(exchange).then(
+      () => {
+        response.detachSocket(socket as Socket);
+        this.#open(exchange, socket, head);
+      },
+      (error: unknown) => {
+        response.once('finish', () => (socket as Socket).destroySoon());
+        exchange.fail(error);
+      },
+    );
+  }
+
+  /** Asks all clients to leave. */
+  close(): void {
+    for (const connection of this.#connections) connection.close();
+  }
+
+  breakOff(): void {
+    for (const connection of this.#connections) connection.destroy();
+  }
+
+  async #admit(exchange: Exchange): Promise<void> {
+    if (this.#context.isStopping) throw new Refusal('server.stopping', 'the server is stopping');
+    await authenticate(exchange);
+    const origin = exchange.header('origin');
+    if (origin === undefined || hostOf(origin) === exchange.header('host')) return;
+    throw new PlainFailure(403, 'Security error', {
+      detail: 'A page of another host may not open a WebSocket here',
+    });
+  }
+
+  #open(exchange: Exchange, socket: Duplex, head: Buffer): void {
+    const {request, requestId} = exchange;
+    const context = this.#context;
+    this.#requestIds.set(request, requestId);
+    this.#server.handleUpgrade(request, socket, head, opened => {
+      const owner = {requestId, authenticate: () => authenticate(exchange)};
+      const connection = new ChangeConnection(context, opened, owner);
+      this.#connections.add(connection);
+      opened.once('close', () => this.#connections.delete(connection));
+      if (context.isStopping) connection.close();
+    });
+  }
+}
+
+function hostOf(origin: string): string | undefined {
+  return URL.canParse(origin) ? new URL(origin).host : undefined;
+}
