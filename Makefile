@@ -18,7 +18,7 @@ PASSWORD := $(ROOT)/root-password
 SERVER_FLAGS = start --set svc.server.rootPath=$(ROOT) \
 	--set svc.server.rootPasswordPath=$(PASSWORD) --set svc.server.sampleDatabase=demo
 
-export BUSY CLASS CYCLES DIR HOURS KEEP ONLY PROFILE ROUNDS RUNS SECONDS SEED SIZE SUITE SVC_SHARED \
+export BASE BUSY CLASS CYCLES DIR HOURS KEEP ONLY PROFILE ROUNDS RUNS SECONDS SEED SIZE SUITE SVC_SHARED \
 	SYSTEM TARGET WORLDS
 
 INSTALLED := node_modules/.package-lock.json

@@ -6,6 +6,7 @@
 import {batchClass} from './batch/batch.ts';
 import {linksClass} from './links/links.ts';
 import {readsBesideAnalysis} from './mixed/reads-beside-analysis.ts';
+import {groupOfOne, pairs} from './pairs/pairs.ts';
 import {Report} from './report.ts';
 import {statementCosts} from './statement/costs.ts';
 import {storeClass} from './store/store.ts';
@@ -75,6 +76,8 @@ const classes: Readonly<Record<string, BenchClass>> = {
   store: storeClass,
   statement: statementCosts,
   batch: batchClass,
+  pairs,
+  'group-of-one': groupOfOne,
 };
 
 /** A positive whole number from the environment. */

@@ -48,8 +48,13 @@ export function cpuMicrosOfMembers({members}: ClusterSystem): number {
 export async function startSvcBench(
   size: number,
   settings: Readonly<Record<string, string | number | boolean>> = {},
+  program?: string,
 ): Promise<SvcCluster> {
-  const cluster = await startSvcCluster({size, settings});
+  const cluster = await startSvcCluster({
+    size,
+    settings,
+    ...(program === undefined ? {} : {program}),
+  });
   const client = cluster.clientOf(await untilLed(cluster));
   await client.createDatabase(database);
   for (const statement of [

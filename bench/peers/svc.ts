@@ -15,6 +15,8 @@ export async function startSvc(
     settings?: Readonly<Record<string, string | number | boolean>>;
     /** False lets it run on every processor. Default: as `pinned()` says. */
     pin?: boolean;
+    /** The `bin/svc` that is started. Default: that of this checkout. */
+    program?: string | undefined;
   } = {},
 ): Promise<Target & {readonly stop: () => Promise<void>; readonly kill: () => Promise<void>}> {
   const root = options.root ?? temporaryRoot('bench');
@@ -22,6 +24,7 @@ export async function startSvc(
   const server = await startServer({
     root,
     port,
+    ...(options.program === undefined ? {} : {program: options.program}),
     ...(options.settings === undefined ? {} : {settings: options.settings}),
     ...((options.pin ?? pinned()) ? {processors: '0'} : {}),
   });

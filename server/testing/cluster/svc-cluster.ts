@@ -23,6 +23,8 @@ export interface SvcClusterOptions {
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
   /** Words before the program of a member, such as those that start it in another place. */
   readonly launcher?: (index: number) => readonly string[];
+  /** The `bin/svc` that is started. Default: that of this checkout. */
+  readonly program?: string;
   /** Puts forwarders between the members; default: they speak to each other directly. */
   readonly links?: {readonly random: SeededRandom};
 }
@@ -143,7 +145,7 @@ function prepareMember(
   const logFile = join(folder, `${name}.log`);
   const launcher = options.launcher?.(index) ?? [];
   const command = {
-    words: [...launcher, program, 'start', ...words],
+    words: [...launcher, options.program ?? program, 'start', ...words],
     folder: root,
     logFile,
     environment,

@@ -29,6 +29,8 @@ export interface ServerOptions {
   readonly processors?: string;
   /** Password of root. Default `rootPassword`. */
   readonly password?: string;
+  /** The `bin/svc` that is started. Default: that of this checkout. */
+  readonly program?: string;
 }
 
 /** The password of root in every server that this file starts. */
@@ -129,7 +131,7 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
   const words = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
   const startedAt = performance.now();
   const pin = options.processors === undefined ? [] : ['taskset', '-c', options.processors];
-  const [command = '', ...rest] = [...pin, program, 'start', ...words];
+  const [command = '', ...rest] = [...pin, options.program ?? program, 'start', ...words];
   const child = spawn(command, rest, {
     cwd: repository,
     env: {...process.env, SVC_SERVER_ROOTPASSWORD: options.password ?? rootPassword},
