@@ -200,7 +200,6 @@ export class DatabaseSet {
       case 'nothing':
         return;
       case 'transaction':
-      case 'ingest':
         throw new Corruption('a transaction entry names no database', {index});
       default:
         entry.kind satisfies never;

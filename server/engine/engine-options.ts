@@ -4,7 +4,6 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Reader} from '#server/storage/store.ts';
-import type {Applier} from '#server/transactions/apply.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
 import type {CommitPipeline} from '#server/transactions/commit-pipeline.ts';
 import type {CommitLimits} from '#server/transactions/coordinator.ts';
@@ -28,16 +27,13 @@ export interface EngineSettings {
   readonly raftStorageParent?: string;
 }
 
-/** What a commit pipe is made from; it owns log and applier from then on. */
+/** What a commit pipe is made from; it owns the log from then on. */
 export interface PipeParts {
   /** Undefined in a cluster: what the pipe is enqueued is committed, and only applied. */
   readonly log: SegmentLog | undefined;
   readonly logId: string;
   /** Index of the last entry that the pipe is not given. */
   readonly startIndex: LogIndex;
-  /** Where the sorted files of ingests lie. */
-  readonly stagedDirectory: string;
-  readonly applier: Applier;
   readonly settings: EngineSettings;
 }
 
@@ -70,7 +66,7 @@ export interface EngineOptions extends Partial<DataPaths> {
   readonly logger: Logger;
   readonly stores: StoreFactory;
   readonly settings: EngineSettings;
-  /** Inline (transactions/simulated-pipeline.ts) or on threads (node/commit/commit-threads.ts). */
+  /** On threads (node/commit/commit-threads.ts), or on one (node/commit/commit-tasks.ts). */
   readonly startPipe: (parts: PipeParts) => CommitPipeline;
   /** Set for a member of a cluster; undefined: the server has a log of its own. */
   readonly memberLog?: MemberLogOpener;

@@ -28,20 +28,17 @@ export async function recoverEngine(options: EngineOptions & DataPaths): Promise
     raftStorageParent: settings.raftStorageParent ?? options.rootPath,
   };
   if (memberLog === undefined) {
-    const {log, databases, ...rest} = await recover(recovery);
+    const {log, databases} = await recover(recovery);
     return {
       databases,
-      pipeParts: {...rest, log, logId: log.logId, startIndex: log.lastIndex},
+      pipeParts: {log, logId: log.logId, startIndex: log.lastIndex},
       startLog: (pipe, observer) => new LocalCommitLog(pipe, observer),
     };
   }
-  const {log, databases, durableIndex, committedIndex, ...rest} = await recoverMember(
-    recovery,
-    memberLog,
-  );
+  const {log, databases, durableIndex, committedIndex} = await recoverMember(recovery, memberLog);
   return {
     databases,
-    pipeParts: {...rest, log: undefined, logId: log.logId, startIndex: durableIndex},
+    pipeParts: {log: undefined, logId: log.logId, startIndex: durableIndex},
     startLog: (pipe, observer) => log.start(pipe, observer, committedIndex),
   };
 }

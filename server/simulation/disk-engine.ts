@@ -4,7 +4,7 @@ import {createDisk} from '#server/platform/real/disk.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
 import type {EngineSettings} from '#server/engine/engine-options.ts';
-import {SimulatedPipeline} from '#server/transactions/simulated-pipeline.ts';
+import {commitTasks, nodeScheduler} from '#server/node/commit/commit-tasks.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
 
@@ -28,14 +28,6 @@ export function openDiskEngine(options: DiskEngineOptions): Promise<Engine> {
     logger: {log: (_level, event) => options.onEvent?.(event)},
     stores: createDiskStoreFactory(disk, openStore),
     settings: {...defaultEngineSettings, segmentBytes: 1 << 20, ...options.settings},
-    startPipe: ({log, startIndex, applier, settings}) =>
-      new SimulatedPipeline({
-        log,
-        startIndex,
-        applier,
-        schedule: task => setImmediate(task),
-        syncCommits: settings.walFlush === 2,
-        queueBytesMax: 64 << 20,
-      }),
+    startPipe: commitTasks({scheduler: nodeScheduler}),
   });
 }

@@ -1,9 +1,9 @@
-/** An engine on the simulated machine: the inline pipe on a scheduler, small segments. */
+/** An engine on the simulated machine: its threads are tasks, its rings and segments small. */
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
 import type {EngineSettings} from '#server/engine/engine-options.ts';
-import {SimulatedPipeline} from '#server/transactions/simulated-pipeline.ts';
+import {commitTasks} from '#server/node/commit/commit-tasks.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
 import type {StoreFactory} from '#server/engine/store-factory.ts';
 
@@ -15,6 +15,8 @@ export interface SimulatedEngineOptions {
   readonly random: Random;
   readonly schedule: (task: () => void) => void;
   readonly settings?: Partial<EngineSettings>;
+  /** Told of the commit pipe's ear for requests. */
+  readonly onStart?: (asked: (client: unknown) => void) => void;
 }
 
 export function openSimulatedEngine(options: SimulatedEngineOptions): Promise<Engine> {
@@ -29,14 +31,12 @@ export function openSimulatedEngine(options: SimulatedEngineOptions): Promise<En
     logger: {log: () => {}},
     stores,
     settings: {...defaultEngineSettings, segmentBytes: 16 << 10, ...options.settings},
-    startPipe: ({log, startIndex, applier}) =>
-      new SimulatedPipeline({
-        log,
-        startIndex,
-        applier,
-        schedule,
-        syncCommits: true,
-        queueBytesMax: 64 << 10,
-      }),
+    startPipe: commitTasks({
+      scheduler: {soon: schedule, after: timers.after},
+      disk,
+      clock,
+      ringBytes: 64 << 10,
+      ...(options.onStart === undefined ? {} : {onStart: options.onStart}),
+    }),
   });
 }

@@ -24,6 +24,13 @@ test('thirty worlds hold, each repeated by: make simulate PROFILE=storage SEED=n
   }
 });
 
+test('worlds of one client hold, whose entries the network thread writes to the log', async () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const failure = await failureOf(storageWorlds, {...storage, seed, clients: 1});
+    assert.equal(failure, undefined, `seed ${seed}: ${failure?.stack}`);
+  }
+});
+
 test('the same seed gives the same trace, another one gives another', async () => {
   const hash = async (seed: number) => (await new World({...storage, seed}).run()).traceHash;
   assert.equal(await hash(7), await hash(7));

@@ -19,13 +19,16 @@ export interface ClientOptions {
   readonly random: SeededRandom;
   readonly scheduler: Scheduler;
   readonly nextNumber: () => number;
-  /** In which the clients' server writes. */
+  /** A request of a client begins. */
+  readonly asked?: (client: unknown) => void;
 }
 
 /** Does `operations` operations, one after another, pausing between them. */
 export async function runClient(options: ClientOptions, operations: number): Promise<void> {
+  const client = {};
   for (let count = 0; count < operations; count++) {
     await options.scheduler.sleep(options.random.below(4));
+    options.asked?.(client);
     await runOne(options);
   }
 }

@@ -76,6 +76,8 @@ export class World {
   /** Databases whose making was acknowledged. */
   readonly #created = new Set<string>();
   #failure: Error | undefined;
+  /** The ear of the commit pipe for requests (commit-threads.ts). */
+  #asked: (client: unknown) => void = () => {};
 
   constructor(options: WorldOptions) {
     this.#options = options;
@@ -186,6 +188,9 @@ export class World {
           formats: simulatedFormats(this.#formatLevel),
         },
         schedule: task => this.#schedule(task),
+        onStart: asked => {
+          this.#asked = asked;
+        },
       });
       this.#check(engine);
       return engine;
@@ -250,6 +255,7 @@ export class World {
       random: this.#random,
       scheduler: this.#scheduler,
       nextNumber: () => ++this.#numbers,
+      asked: (client: unknown) => this.#asked(client),
     };
     start(async () => {
       const database = await this.#foundOrMade(engine, 'main');

@@ -39,7 +39,7 @@ function records(entries: readonly (readonly EntryOperation[])[]): LogRecord[] {
 }
 
 function applier(store: Store, position = before): Applier {
-  const made = new Applier({logId: testLogId, stagedFile: digest => `/staged/${digest}`});
+  const made = new Applier(testLogId);
   made.attach(1, store, position);
   return made;
 }
@@ -72,32 +72,6 @@ test('one batch, many batches and a replay from the middle give the same store',
     ),
     {numRuns: 200},
   );
-});
-
-test('an ingest is applied in its place and may be repeated', () => {
-  const shelf = new InMemoryDisk();
-  const store = createMemoryStore({shelf, path: '/db'});
-  const digest = Buffer.alloc(32, 7);
-  const path = `/staged/${digest.toString('hex')}`;
-  const stage = () => {
-    const writer = store.sortedFileWriter(path);
-    writer.put(Buffer.from([0x20, 5]), Buffer.from('ingested'));
-    writer.finish();
-  };
-  const operations: EntryOperation[] = [
-    {kind: 'put', key: Buffer.from([0x20, 5]), value: Buffer.from('earlier')},
-    {kind: 'ingest', digest, bytes: 10},
-    {kind: 'put', key: Buffer.from([0x20, 6]), value: Buffer.from('later')},
-  ];
-  const entry = new EntryEncoder().encode({...testHead, kind: 'ingest', counters: []}, operations);
-  const record = {index: 11, chain: 1, payload: Buffer.from(entry)};
-  for (const _round of [1, 2]) {
-    stage();
-    applier(store).apply([record]);
-    const found = readAll(store, Buffer.from([0x20]));
-    assert.deepEqual([...found.values()], ['ingested', 'later']);
-    assert.equal(decodePosition(store.get(positionKey) ?? Buffer.alloc(0)).index, 11);
-  }
 });
 
 test('an idle database holds no log back, an unsynced one does', () => {

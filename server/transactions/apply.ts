@@ -15,7 +15,7 @@ import {Corruption} from '#server/base/errors.ts';
 import type {LogRecord} from '#server/log/segment-reader.ts';
 import {type Batch, type Store, StoreFailure} from '#server/storage/store.ts';
 import type {CopyOutcome, DatabaseCopy} from './commit-pipeline.ts';
-import {decodeEntry, type Entry, eachOperation} from './entry.ts';
+import {decodeEntry, type Entry} from './entry.ts';
 import {
   counterKey,
   type DatabasePosition,
@@ -23,13 +23,6 @@ import {
   encodePosition,
   positionKey,
 } from './system-keys.ts';
-
-export interface ApplierOptions {
-  /** The log whose entries are applied. */
-  readonly logId: string;
-  /** Where the sorted file of an ingest lies, by its digest in hexadecimal. */
-  readonly stagedFile: (digest: string) => string;
-}
 
 /** A database that takes no more entries on this node, from `index` on. */
 export interface Fence {
@@ -62,18 +55,18 @@ const batchBytesMax = 8 << 20;
 const fenceAdvice =
   'its commits are safe in the log: restart the server, and where that does not help, restore ' +
   'the database from a copy';
-const noRoomForIngest = 'its disk has no room for a bulk load: make room and restart';
 
 export class Applier {
-  readonly #options: ApplierOptions;
+  readonly #logId: string;
   readonly #databases = new Map<number, Attached>();
   readonly #dirty: Attached[] = [];
   /** Grows whenever `fences` changes. */
   fenceCount = 0;
   #expectsAll = false;
 
-  constructor(options: ApplierOptions) {
-    this.#options = options;
+  /** `logId`: of the log whose entries are applied. */
+  constructor(logId: string) {
+    this.#logId = logId;
   }
 
   /**
@@ -169,7 +162,7 @@ export class Applier {
   apply(records: Iterable<LogRecord>): boolean {
     for (const record of records) {
       const entry = decodeEntry(record.payload);
-      if (entry.kind !== 'transaction' && entry.kind !== 'ingest') continue;
+      if (entry.kind !== 'transaction') continue;
       const database = this.#databases.get(entry.databaseId);
       assert(database !== undefined || !this.#expectsAll, 'entries are for attached databases');
       if (database === undefined || database.fence !== undefined) continue;
@@ -219,33 +212,10 @@ export class Applier {
     }
     const {batch} = database;
     // Packed in the entry as the store's batch packs them: copied as they are.
-    if (entry.kind === 'transaction') batch.appendPacked(entry.operations, entry.operationCount);
-    else this.#collectOneByOne(database, record.index, entry);
+    batch.appendPacked(entry.operations, entry.operationCount);
     addCounters(database.counters, entry);
     database.firstUndurable ??= record.index;
-    database.position = positionBehind(database.position, this.#options.logId, record, entry);
-  }
-
-  #collectOneByOne(database: Attached, index: number, entry: Entry): void {
-    const {batch} = database;
-    for (const operation of eachOperation(entry)) {
-      if (operation.kind === 'put') batch.put(operation.key, operation.value);
-      else if (operation.kind === 'delete') batch.delete(operation.key);
-      else if (operation.kind === 'delete-range') batch.deleteRange(operation.start, operation.end);
-      else {
-        // Ingest first, then the position: a replayed ingest is repeated.
-        this.#flush(database);
-        if (database.dirty) return this.#fence(database, index, noRoomForIngest);
-        database.dirty = true;
-        this.#ingest(database, index, Buffer.from(operation.digest).toString('hex'));
-      }
-    }
-  }
-
-  #ingest(database: Attached, index: number, digest: string): void {
-    const path = this.#options.stagedFile(digest);
-    const hasRoom = this.#guard(database, index, () => database.store.ingest(path));
-    if (!hasRoom) this.#fence(database, index, noRoomForIngest);
+    database.position = positionBehind(database.position, this.#logId, record, entry);
   }
 
   /** What finds no room stays in the batch, and the database dirty. */

@@ -120,11 +120,7 @@ export class ChangeFeed {
     if (this.#followers.size > 0) this.#tellFollowers(index, entry);
     if (this.#listeners.size === 0) return;
     for (const operation of eachOperation(entry)) {
-      for (const listener of this.#listeners) {
-        // The rows of a sorted file are not in the entry: any key may be among them.
-        if (operation.kind === 'ingest') listener.rangeEmptied(...everything, index);
-        else this.#tellOperation(listener, operation, index);
-      }
+      for (const listener of this.#listeners) this.#tellOperation(listener, operation, index);
     }
   }
 

@@ -20,11 +20,10 @@ const operation: fc.Arbitrary<EntryOperation> = fc.oneof(
   fc.record({kind: fc.constant('put' as const), key: slice, value: slice}, plain),
   fc.record({kind: fc.constant('delete' as const), key: slice}, plain),
   fc.record({kind: fc.constant('delete-range' as const), start: slice, end: slice}, plain),
-  fc.record({kind: fc.constant('ingest' as const), digest: slice, bytes: fc.maxSafeNat()}, plain),
 );
 const head = fc.record(
   {
-    kind: fc.constant('ingest' as const),
+    kind: fc.constant('transaction' as const),
     databaseId: fc.nat(1_000_000),
     schemaVersion: fc.nat(1_000_000),
     clock: fc.maxSafeNat(),

@@ -27,8 +27,6 @@ export const entryKinds = {
   'format-level': 6,
   /** Takes the place of an entry that was lost while `svc.txWalFlush` was below 2. */
   nothing: 7,
-  /** A transaction with an operation that no store's batch knows: it is applied one by one. */
-  ingest: 8,
 } as const;
 export type EntryKind = keyof typeof entryKinds;
 
@@ -36,8 +34,8 @@ const kindNames = new Map<number, EntryKind>(
   Object.entries(entryKinds).map(([name, code]) => [code, name as EntryKind]),
 );
 
-/** Tags of packed operations; the first three are those of storage/packed-batch.ts. */
-const tags = {delete: 0x00, put: 0x01, deleteRange: 0x0f, ingest: 0x20} as const;
+/** Tags of packed operations: those of storage/packed-batch.ts. */
+const tags = {delete: 0x00, put: 0x01, deleteRange: 0x0f} as const;
 
 export interface Counter {
   readonly kind: CounterKind;
@@ -68,9 +66,7 @@ export interface Entry extends EntryHead {
 export type EntryOperation =
   | {readonly kind: 'put'; readonly key: Uint8Array; readonly value: Uint8Array}
   | {readonly kind: 'delete'; readonly key: Uint8Array}
-  | {readonly kind: 'delete-range'; readonly start: Uint8Array; readonly end: Uint8Array}
-  /** Rows in a sorted file that is staged under its digest (32 bytes). */
-  | {readonly kind: 'ingest'; readonly digest: Uint8Array; readonly bytes: number};
+  | {readonly kind: 'delete-range'; readonly start: Uint8Array; readonly end: Uint8Array};
 
 const sliceOverhead = 5;
 /** Up to here a loop is faster than a call. */
@@ -89,10 +85,7 @@ export class EntryEncoder {
       64 + (head.requestId?.length ?? 0) * 3 + head.counters.length * counterBytesMax;
     this.#reserve(headBytes + bytesExpected + 4 * operations.length);
     this.#writeHead(head, operations.length);
-    for (const operation of operations) {
-      assert(operation.kind !== 'ingest' || head.kind === 'ingest', 'an ingest has its own kind');
-      this.#writeOperation(operation);
-    }
+    for (const operation of operations) this.#writeOperation(operation);
     return this.#finish();
   }
 
@@ -163,18 +156,11 @@ export class EntryEncoder {
         this.#buffer[this.#at++] = tags.delete;
         this.#slice(operation.key);
         return;
-      case 'delete-range':
+      default:
         this.#reserve(1 + 2 * sliceOverhead + operation.start.length + operation.end.length);
         this.#buffer[this.#at++] = tags.deleteRange;
         this.#slice(operation.start);
         this.#slice(operation.end);
-        return;
-      default:
-        this.#reserve(1 + 2 * sliceOverhead + operation.digest.length + 8);
-        this.#buffer[this.#at++] = tags.ingest;
-        this.#slice(operation.digest);
-        this.#varint(8);
-        this.#u64(operation.bytes);
     }
   }
 
@@ -345,10 +331,6 @@ export function* eachOperation(entry: Entry): Generator<EntryOperation> {
     else if (tag === tags.delete) yield {kind: 'delete', key: cursor.slice()};
     else if (tag === tags.deleteRange) {
       yield {kind: 'delete-range', start: cursor.slice(), end: cursor.slice()};
-    } else if (tag === tags.ingest) {
-      const digest = cursor.slice();
-      const size = new EntryCursor(cursor.slice());
-      yield {kind: 'ingest', digest, bytes: size.u64()};
     } else throw damaged(`has an operation of tag ${tag}, which this build does not know`);
   }
   if (cursor.at !== entry.operations.length) throw damaged('is longer than its operations');

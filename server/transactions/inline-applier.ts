@@ -59,16 +59,13 @@ export class InlineApplier {
   }
 
   /**
-   * Makes entries ready to be written, in the order given; false when there is one that only the
-   * other applier does: nothing is ready then. They are entries that `decodeEntry` reads.
+   * Makes entries ready to be written, in the order given. They are entries that `decodeEntry`
+   * reads.
    */
-  prepare(records: readonly LogRecord[]): boolean {
+  prepare(records: readonly LogRecord[]): void {
     assert(this.#touched.length === 0, 'what was made ready before is written');
-    const isReady = records.every(record => this.#collect(record));
-    if (isReady)
-      for (const {batch, counters, next} of this.#touched) addNext(batch, counters, next);
-    else this.#clear(false);
-    return isReady;
+    for (const record of records) this.#collect(record);
+    for (const {batch, counters, next} of this.#touched) addNext(batch, counters, next);
   }
 
   /**
@@ -95,7 +92,7 @@ export class InlineApplier {
   pass(record: LogRecord): void {
     const entry = decodeEntry(record.payload);
     const database = this.#databases.get(entry.databaseId);
-    if (entry.kind !== 'transaction' && entry.kind !== 'ingest') return;
+    if (entry.kind !== 'transaction') return;
     if (database === undefined || record.index <= database.position.index) return;
     assert(database.firstMoved === undefined, 'the other one was told what was applied before');
     database.position = positionBehind(database.position, this.#logId, record, entry);
@@ -129,20 +126,17 @@ export class InlineApplier {
     this.#touched = [];
   }
 
-  /** False for what only the other applier does. */
-  #collect(record: LogRecord): boolean {
+  #collect(record: LogRecord): void {
     const entry = decodeEntry(record.payload);
-    if (entry.kind === 'ingest') return false;
     const database = this.#databases.get(entry.databaseId);
-    if (entry.kind !== 'transaction' || database === undefined) return true;
+    if (entry.kind !== 'transaction' || database === undefined) return;
     const before = database.next ?? database.position;
-    if (record.index <= before.index) return true;
+    if (record.index <= before.index) return;
     if (database.next === undefined) this.#touched.push(database);
     database.batch.appendPacked(entry.operations, entry.operationCount);
     database.changesSchema ||= entry.newSchemaVersion !== undefined;
     addCounters(database.counters, entry);
     database.next = positionBehind(before, this.#logId, record, entry);
-    return true;
   }
 }
 

@@ -55,7 +55,6 @@ export interface Recovered {
   readonly log: SegmentLog;
   readonly databases: DatabaseSet;
   readonly applier: Applier;
-  readonly stagedDirectory: string;
 }
 
 /** What tells whether a database belongs to a log. */
@@ -140,12 +139,11 @@ export function databasesOf(
     readonly state: ServerState;
   },
 ): Omit<Recovered, 'log'> {
-  const {storage, stateFile, logId, state} = found;
-  const stagedDirectory = `${storage}/staged`;
-  const applier = new Applier({logId, stagedFile: digest => `${stagedDirectory}/${digest}`});
+  const {stateFile, logId, state} = found;
+  const applier = new Applier(logId);
   const directories = {databaseDirectory, configDirectory};
   const options = {...directories, disk, logId, stores, stateFile, logger, formats};
-  return {databases: new DatabaseSet(options, state, applier), applier, stagedDirectory};
+  return {databases: new DatabaseSet(options, state, applier), applier};
 }
 
 /** The server's own state, before anything is written: it says which formats to expect. */
@@ -471,7 +469,7 @@ async function replay(databases: DatabaseSet, applier: Applier, log: SegmentLog)
   if (from > log.lastIndex) return;
   for (const record of log.read(from)) {
     const entry = decodeEntry(record.payload);
-    if (entry.kind === 'transaction' || entry.kind === 'ingest') {
+    if (entry.kind === 'transaction') {
       pending.push({...record, payload: Buffer.from(record.payload)});
       if (pending.length >= replayBatchEntries) flush();
     } else {

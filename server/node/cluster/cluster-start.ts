@@ -69,7 +69,7 @@ async function openStorage(
   checkpoint: Checkpoint | undefined,
 ): Promise<Omit<OpenedLog, 'logId'>> {
   // It loads while the log is read.
-  const thread = startMemberLogThread(createClock());
+  const thread = startMemberLogThread({clock: createClock()});
   try {
     const {log, recovered} = openStoredLog({
       disk: createDisk(),

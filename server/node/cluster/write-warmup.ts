@@ -7,6 +7,7 @@
  * Everything is thrown away behind it, and what goes wrong is not missed.
  * Source: docs/design/0030-rehearsed-writes.md.
  */
+import {commitTasks, nodeScheduler} from '../commit/commit-tasks.ts';
 import type {Value} from '#server/model/value.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
@@ -17,7 +18,6 @@ import type {Principal} from '#server/security/principal.ts';
 import {Security} from '#server/security/security.ts';
 import {type ServiceOptions, SessionService} from '#server/session/service.ts';
 import {statementRequest} from '#server/session/statement-request.ts';
-import {SimulatedPipeline} from '#server/transactions/simulated-pipeline.ts';
 
 /** What a service is made of that this one shares with the server's own. */
 type Shared = Pick<
@@ -158,14 +158,6 @@ function openScratch({
     logger: silent,
     stores,
     settings: {...defaultEngineSettings, segmentBytes: 1 << 20, walFlush: 0},
-    startPipe: ({log, startIndex, applier}) =>
-      new SimulatedPipeline({
-        log,
-        startIndex,
-        applier,
-        schedule: task => setImmediate(task),
-        syncCommits: false,
-        queueBytesMax: 1 << 20,
-      }),
+    startPipe: commitTasks({scheduler: nodeScheduler, disk, clock}),
   });
 }

@@ -5,11 +5,10 @@
  * where nothing stands in the way of that (docs/design/0031). The apply thread gets the rest
  * through a ring, and is heard of by one message for however many entries.
  */
-import type {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import {bufferOf} from '#server/platform/buffer-of.ts';
 import type {LogRecord} from '#server/log/segment-reader.ts';
-import type {ShareableStore, Store} from '#server/storage/store.ts';
+import type {Store} from '#server/storage/store.ts';
 import type {Fence} from '#server/transactions/apply.ts';
 import type {LogIndex, Refused} from '#server/transactions/commit.ts';
 import type {
@@ -22,17 +21,33 @@ import type {
 import type {PipeParts} from '#server/engine/engine-options.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
 import {InlineApplier} from '#server/transactions/inline-applier.ts';
-import type {ApplyRequest, ApplyWork, CommitThread, WorkerNews} from './commit-messages.ts';
-import {entryBytesInside, RingWriter, sharedBytes, signal, word} from './commit-ring.ts';
+import type {
+  ApplyRequest,
+  ApplyWork,
+  CommitThread,
+  LentStore,
+  WorkerNews,
+} from './commit-messages.ts';
+import {entryBytesInside, RingWriter, sharedBytes, word} from './commit-ring.ts';
+import type {EventLoop} from './event-loop.ts';
+import type {ThreadHandle} from './thread-channel.ts';
 import {ThreadRequests} from './thread-requests.ts';
 import {TickBatch} from './tick-batch.ts';
 
 /** Without anything to apply for so long, the stores do what they have put off. */
 const restAfterMs = 1_000;
 
+export interface ApplyPipelineParts extends PipeParts {
+  readonly loop: EventLoop;
+  /** What the apply thread uses a store by. */
+  readonly lend: (store: Store) => LentStore;
+}
+
 export class ApplyPipeline implements CommitPipeline {
   readonly startIndex: LogIndex;
-  readonly #worker: Worker;
+  readonly #thread: ThreadHandle<ApplyRequest, WorkerNews>;
+  readonly #loop: EventLoop;
+  readonly #lend: (store: Store) => LentStore;
   readonly #control: Int32Array;
   readonly #writer: RingWriter;
   readonly #insideBytesMax: number;
@@ -52,7 +67,7 @@ export class ApplyPipeline implements CommitPipeline {
   #tickEnds = false;
   /** Head of the ring when the next thread was woken last. */
   #wokenAt = 0;
-  #rests: NodeJS.Timeout | undefined;
+  #rests: (() => void) | undefined;
   /** Applies on this thread. */
   readonly #inline: InlineApplier;
   /** What waits for `#own`. */
@@ -72,9 +87,14 @@ export class ApplyPipeline implements CommitPipeline {
   /** What was applied on this thread, or passed over, is not told to the apply thread yet. */
   #hasMoved = false;
 
-  constructor({worker, ring, outsideBytesMax}: CommitThread, parts: PipeParts) {
-    const {logId, stagedDirectory} = parts;
-    this.#worker = worker;
+  constructor(
+    {thread, ring, outsideBytesMax}: CommitThread<ApplyRequest, WorkerNews>,
+    parts: ApplyPipelineParts,
+  ) {
+    const {logId, loop, lend} = parts;
+    this.#thread = thread;
+    this.#loop = loop;
+    this.#lend = lend;
     this.#control = new Int32Array(ring.control);
     this.#writer = new RingWriter(ring);
     this.#insideBytesMax = entryBytesInside(ring);
@@ -87,8 +107,8 @@ export class ApplyPipeline implements CommitPipeline {
     this.#acknowledgedIndex = parts.startIndex;
     this.#inline = new InlineApplier(logId);
     this.#tick = new TickBatch(this.#insideBytesMax);
-    this.#listen(worker);
-    this.#askApply({kind: 'start', logId, stagedDirectory, startIndex: this.startIndex});
+    this.#listen();
+    this.#askApply({kind: 'start', logId, startIndex: this.startIndex});
   }
 
   get applyStartedIndex(): LogIndex {
@@ -161,9 +181,7 @@ export class ApplyPipeline implements CommitPipeline {
   }
 
   attach(databaseId: number, store: Store, position: DatabasePosition): void {
-    const shareable: ShareableStore | undefined = store.shareable;
-    assert(shareable !== undefined, 'threads need a store that threads can share');
-    this.#askApply({kind: 'attach', databaseId, store: shareable, position});
+    this.#askApply({kind: 'attach', databaseId, store: this.#lend(store), position});
     this.#inline.attach(databaseId, store, position);
   }
 
@@ -201,11 +219,11 @@ export class ApplyPipeline implements CommitPipeline {
 
   async close(): Promise<void> {
     this.#closing = true;
-    clearTimeout(this.#rests);
+    this.#rests?.();
     const applied = this.#requests.open<void>();
     this.#askApply({kind: 'close', id: applied.id});
     await applied.answer;
-    await this.#worker.terminate();
+    await this.#thread.terminate();
   }
 
   /** The apply thread has nothing to do. */
@@ -229,7 +247,7 @@ export class ApplyPipeline implements CommitPipeline {
     const number = this.#nextOutside++;
     this.#outside.push({index, bytes: payload.length});
     this.#outsideBytes += payload.length;
-    this.#worker.postMessage({kind: 'outside', number, bytes} satisfies ApplyRequest);
+    this.#thread.post({kind: 'outside', number, bytes});
     this.#writer.writeOutside(number, chain);
   }
 
@@ -241,15 +259,14 @@ export class ApplyPipeline implements CommitPipeline {
     this.#postApply({kind: 'moved', index: this.#appliedIndex, moves});
   }
 
-  #listen(worker: Worker): void {
-    worker.on('message', (news: WorkerNews) => this.#onMessage(news));
-    const ended = (reason: string) => {
-      this.fail(reason);
-      this.#requests.abandon();
-    };
-    worker.on('error', error => ended(`a thread of the commit path failed: ${error.message}`));
-    worker.on('exit', () => {
-      if (!this.#closing) ended('a thread of the commit path ended');
+  #listen(): void {
+    this.#thread.listen({
+      news: news => this.#onMessage(news),
+      ended: reason => {
+        if (reason === undefined && this.#closing) return;
+        this.fail(`a thread of the commit path failed: ${reason ?? 'it ended'}`);
+        this.#requests.abandon();
+      },
     });
   }
 
@@ -290,7 +307,7 @@ export class ApplyPipeline implements CommitPipeline {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
     Atomics.store(this.#control, word.failed, 1);
-    signal(this.#control, word.applySignal);
+    this.#thread.wake();
     this.#report();
   }
 
@@ -311,7 +328,7 @@ export class ApplyPipeline implements CommitPipeline {
   #endTickSoon(): void {
     if (this.#tickEnds) return;
     this.#tickEnds = true;
-    setImmediate(() => {
+    this.#loop.atEndOfTick(() => {
       this.#tickEnds = false;
       this.#endTick();
       this.#wake();
@@ -327,10 +344,7 @@ export class ApplyPipeline implements CommitPipeline {
     if (this.#failure !== undefined) return;
     const through = this.#appliedIndex + records.length;
     this.#attemptedIndex = through;
-    if (!own.prepare(records)) {
-      this.#handOffTick();
-      return this.#wake();
-    }
+    own.prepare(records);
     this.#unwrittenBytes = this.#tick.bytes;
     this.#unwritten = this.#tick.take();
     // Where the last turn had to wait for something, this one may have to.
@@ -339,7 +353,7 @@ export class ApplyPipeline implements CommitPipeline {
       return;
     }
     // Behind the answers, before anything else of the event loop.
-    queueMicrotask(() => process.nextTick(() => this.#writeUnwritten()));
+    this.#loop.behindAnswers(() => void this.#writeUnwritten());
     this.#report(through);
   }
 
@@ -366,17 +380,17 @@ export class ApplyPipeline implements CommitPipeline {
     if (this.#wokenAt === this.#writer.head) return;
     this.#wokenAt = this.#writer.head;
     this.#writer.publish();
-    signal(this.#control, word.applySignal);
+    this.#thread.wake();
   }
 
   #restLater(): void {
     const seen = this.#appliedIndex;
     if (this.#closing) return;
-    this.#rests ??= setTimeout(() => {
+    this.#rests ??= this.#loop.after(restAfterMs, () => {
       this.#rests = undefined;
       if (this.#appliedIndex !== seen) return this.#restLater();
       this.#askApply({kind: 'rest'});
-    }, restAfterMs).unref();
+    });
   }
 
   #askApply(work: ApplyWork): void {
@@ -384,11 +398,10 @@ export class ApplyPipeline implements CommitPipeline {
     this.#sendMoves();
     this.#postApply(work);
     this.#writer.publish();
-    signal(this.#control, word.applySignal);
+    this.#thread.wake();
   }
 
   #postApply(work: ApplyWork): void {
-    const request: ApplyRequest = {...work, after: this.#writer.head};
-    this.#worker.postMessage(request);
+    this.#thread.post({...work, after: this.#writer.head});
   }
 }

@@ -6,29 +6,36 @@
  * head when a request was made: the apply thread carries it out when it has applied exactly what
  * was enqueued before it, so requests and entries form one order.
  */
-import type {Worker} from 'node:worker_threads';
 import type {Fence, Move} from '#server/transactions/apply.ts';
 import type {DatabaseCopy} from '#server/transactions/commit-pipeline.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
 import type {LogState} from '#server/log/segment-log.ts';
-import type {ShareableStore} from '#server/storage/store.ts';
+import type {ShareableStore, Store} from '#server/storage/store.ts';
 import type {RingMemory} from './commit-ring.ts';
-
-export interface WorkerStart {
-  readonly ring: RingMemory;
-}
+import type {LogFailed, ThreadHandle} from './thread-channel.ts';
 
 /** One of the two, as the network thread has it. */
-export interface CommitThread {
-  readonly worker: Worker;
+export interface CommitThread<Request, News> {
+  readonly thread: ThreadHandle<Request, News>;
   readonly ring: RingMemory;
   /** Bytes of entries outside the ring that may wait. */
   readonly outsideBytesMax: number;
 }
 
-export interface LogWorkerStart extends WorkerStart {
+export interface LogThreadStart {
+  readonly ring: RingMemory;
   /** The end of the log, lent to the network thread while the log thread waits. */
   readonly tail: SharedArrayBuffer;
+}
+
+/** A store on its way to the apply thread: what another thread opens it by, or the store itself. */
+export type LentStore = ShareableStore | Store;
+
+/** An entry that is too large for the ring, sent ahead of its number there. */
+export interface Outside {
+  readonly kind: 'outside';
+  readonly number: number;
+  readonly bytes: SharedArrayBuffer;
 }
 
 export type LogRequest =
@@ -39,14 +46,12 @@ export type LogRequest =
       readonly syncCommits: boolean;
       readonly state: LogState;
     }
-  | {readonly kind: 'outside'; readonly number: number; readonly bytes: SharedArrayBuffer}
+  | Outside
   | {readonly kind: 'recycle'; readonly floor: number}
   | {readonly kind: 'sync'; readonly id: number}
   | {readonly kind: 'close'; readonly id: number};
 
-export type ApplyRequest =
-  | PlacedWork
-  | {readonly kind: 'outside'; readonly number: number; readonly bytes: SharedArrayBuffer};
+export type ApplyRequest = PlacedWork | Outside;
 
 /** Work with its place among the entries. */
 export type PlacedWork = ApplyWork & {readonly after: number};
@@ -56,13 +61,12 @@ export type ApplyWork =
   | {
       readonly kind: 'start';
       readonly logId: string;
-      readonly stagedDirectory: string;
       readonly startIndex: number;
     }
   | {
       readonly kind: 'attach';
       readonly databaseId: number;
-      readonly store: ShareableStore;
+      readonly store: LentStore;
       readonly position: DatabasePosition;
     }
   | {readonly kind: 'detach'; readonly id: number; readonly databaseId: number}
@@ -81,9 +85,7 @@ export type ApplyWork =
 /** What the log thread says. */
 export type LogNews =
   /** The control words have changed: entries are durable. So frequent that it is no object. */
-  | 'logged'
-  | {readonly kind: 'done'; readonly id: number}
-  | {readonly kind: 'failed'; readonly reason: string};
+  'logged' | {readonly kind: 'done'; readonly id: number} | LogFailed;
 
 /** What the apply thread says. */
 export type WorkerNews =

@@ -18,15 +18,14 @@ export const word = {
   applied: 2,
   /** Entries applied, modulo 2^32. */
   appliedCount: 3,
-  /** Changed whenever the log thread has something to look at; it waits on this word. */
-  logSignal: 4,
-  applySignal: 5,
+  /** Changed whenever the reading thread has something to look at; it waits on this word. */
+  signal: 4,
   /** 1 while a message to the network thread is under way. */
-  notified: 6,
+  notified: 5,
   /** 1 once the log has failed. */
-  failed: 7,
+  failed: 6,
   /** Entries whose application has begun, modulo 2^32: readers may see them from now on. */
-  begunCount: 8,
+  begunCount: 7,
 } as const;
 
 export interface RingMemory {
@@ -256,10 +255,10 @@ export class ChainReader {
   }
 }
 
-/** Wakes the thread that waits on `place`. */
-export function signal(control: Int32Array, place: number): void {
-  Atomics.add(control, place, 1);
-  Atomics.notify(control, place);
+/** Wakes the thread that reads the ring. */
+export function signal(control: Int32Array): void {
+  Atomics.add(control, word.signal, 1);
+  Atomics.notify(control, word.signal);
 }
 
 /** What an entry takes of the ring. */

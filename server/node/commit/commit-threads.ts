@@ -3,7 +3,8 @@
  * network thread. In a cluster the log is the replicated one, and what is committed goes straight
  * to be applied.
  *
- * Start the threads early (`startCommitThreads`), they load while the data is recovered.
+ * Start the threads early (`startCommitThreads`), they load while the data is recovered. The same
+ * pipe on one thread: commit-tasks.ts.
  */
 import {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
@@ -15,12 +16,23 @@ import type {Clock} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import {createClock} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
+import type {Store} from '#server/storage/store.ts';
 import {ApplyPipeline} from './apply-pipeline.ts';
-import type {CommitThread, LogWorkerStart} from './commit-messages.ts';
-import {createRingMemory} from './commit-ring.ts';
+import type {
+  ApplyRequest,
+  CommitThread,
+  LentStore,
+  LogNews,
+  LogRequest,
+  LogThreadStart,
+  WorkerNews,
+} from './commit-messages.ts';
+import {createRingMemory, type RingMemory} from './commit-ring.ts';
+import {type EventLoop, nodeEventLoop} from './event-loop.ts';
+import {type SpinFor, IdleSpin} from './idle-spin.ts';
 import {LocalLogPipeline} from './local-log-pipeline.ts';
 import {SingleClientDetector} from './single-client-detector.ts';
-import {type SpinFor, IdleSpin} from './idle-spin.ts';
+import {handleOf, type ThreadHandle} from './thread-channel.ts';
 
 export interface CommitThreadsOptions {
   /** False in a cluster. Default: true. */
@@ -31,8 +43,16 @@ export interface CommitThreadsOptions {
   readonly outsideBytesMax?: number;
   /** With which the network thread writes single entries. Default: the real ones. */
   readonly prompt?: {readonly disk: Disk; readonly clock: Clock};
-  /** Starts the log thread. Default: a real one. */
-  readonly startLog?: (start: LogWorkerStart) => Worker;
+  /** Where the threads are, and how they are reached. Default: workers. */
+  readonly threads?: ThreadStarter;
+}
+
+/** Starts the threads of a commit pipe. */
+export interface ThreadStarter {
+  readonly loop: EventLoop;
+  startLog(start: LogThreadStart): ThreadHandle<LogRequest, LogNews>;
+  startApply(ring: RingMemory): ThreadHandle<ApplyRequest, WorkerNews>;
+  lend(store: Store): LentStore;
 }
 
 export interface CommitThreads {
@@ -51,7 +71,6 @@ export interface CommitThreads {
 
 const ringBytesDefault = 4 << 20;
 const outsideBytesDefault = 64 << 20;
-const resourceLimits = {maxYoungGenerationSizeMb: 8};
 
 /** Starts the threads; they wait for `startPipe`. */
 export function startCommitThreads(options: CommitThreadsOptions = {}): CommitThreads {
@@ -60,23 +79,19 @@ export function startCommitThreads(options: CommitThreadsOptions = {}): CommitTh
     ringBytes = ringBytesDefault,
     outsideBytesMax = outsideBytesDefault,
     prompt: {disk, clock} = {disk: createDisk(), clock: createClock()},
-    startLog = startLogThread,
+    threads = workers,
   } = options;
+  const {loop, lend} = threads;
   const tail = createTailMemory();
   const client = new SingleClientDetector();
-  const started = (bytes: number, start: (data: LogWorkerStart) => Worker): CommitThread => {
-    const ring = createRingMemory(bytes);
-    return {worker: start({ring, tail}), ring, outsideBytesMax};
-  };
-  const log = withLog ? started(ringBytes, startLog) : undefined;
-  const applyBytes = withLog ? 2 * ringBytes : ringBytes;
-  const apply = started(applyBytes, workerData => {
-    return new Worker(new URL('./apply-worker.ts', import.meta.url), {workerData, resourceLimits});
-  });
+  const log = withLog ? startedLog(threads, {ring: createRingMemory(ringBytes), tail}) : undefined;
+  // What is admitted into the log's ring finds room in this one.
+  const applyRing = createRingMemory(withLog ? 2 * ringBytes : ringBytes);
+  const apply = {thread: threads.startApply(applyRing), ring: applyRing, outsideBytesMax};
   return {
     startPipe(parts, spinFor = () => {}) {
       assert((log === undefined) === (parts.log === undefined), 'a log has its thread');
-      const applies = new ApplyPipeline(apply, parts);
+      const applies = new ApplyPipeline(apply, {...parts, loop, lend});
       if (log === undefined || parts.log === undefined) return applies;
       const {directory, logId} = parts.log;
       const appender = new InlineLogWriter({disk, directory, logId, memory: tail}, clock, {
@@ -84,15 +99,43 @@ export function startCommitThreads(options: CommitThreadsOptions = {}): CommitTh
       });
       const prompt = parts.settings.walFlush === 2 ? appender : undefined;
       const awake = new IdleSpin(clock, spinFor);
-      return new LocalLogPipeline(log, {...parts, log: parts.log, prompt, client, awake, applies});
+      const logParts = {...parts, log: parts.log, prompt, client, awake, applies, loop};
+      return new LocalLogPipeline({...log, outsideBytesMax}, logParts);
     },
     async abandon() {
-      await Promise.all([log?.worker.terminate(), apply.worker.terminate()]);
+      await Promise.all([log?.thread.terminate(), apply.thread.terminate()]);
     },
     asked: asking => client.onRequest(asking),
   };
 }
 
-function startLogThread(workerData: LogWorkerStart): Worker {
-  return new Worker(new URL('./log-worker.ts', import.meta.url), {workerData, resourceLimits});
+function startedLog(
+  threads: ThreadStarter,
+  start: LogThreadStart,
+): Omit<CommitThread<LogRequest, LogNews>, 'outsideBytesMax'> {
+  return {thread: threads.startLog(start), ring: start.ring};
+}
+
+/** The young generation of a log or apply thread: what they make ends with its batch. */
+const resourceLimits = {maxYoungGenerationSizeMb: 8};
+
+/** The threads of a server. */
+const workers: ThreadStarter = {
+  loop: nodeEventLoop,
+  startLog: start => handleOf(startLogWorker('local', start), start.ring),
+  startApply(ring) {
+    const url = new URL('./apply-worker.ts', import.meta.url);
+    return handleOf(new Worker(url, {workerData: {ring}, resourceLimits}), ring);
+  },
+  lend(store) {
+    const {shareable} = store;
+    assert(shareable !== undefined, 'threads need a store that threads can share');
+    return shareable;
+  },
+};
+
+/** The log thread of a server alone, or of a member of a cluster. */
+export function startLogWorker(kind: 'local' | 'member', start: LogThreadStart): Worker {
+  const url = new URL('./log-worker.ts', import.meta.url);
+  return new Worker(url, {workerData: {...start, kind}, resourceLimits});
 }

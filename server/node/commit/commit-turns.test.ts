@@ -13,7 +13,6 @@ import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {createSeededRandom} from '#server/simulation/seeded-random.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import type {Store} from '#server/storage/store.ts';
-import {Applier} from '#server/transactions/apply.ts';
 import type {CommitPipeline, PipelineProgress} from '#server/transactions/commit-pipeline.ts';
 import {EntryEncoder} from '#server/transactions/entry.ts';
 import {decodePosition, positionKey} from '#server/transactions/system-keys.ts';
@@ -41,14 +40,11 @@ class Member {
   constructor(store: Store) {
     this.store = store;
     const threads = startCommitThreads({withLog: false, ringBytes: 64 << 10});
-    const applier = new Applier({logId: testLogId, stagedFile: digest => digest});
     const settings = defaultEngineSettings;
     const parts = {
       log: undefined,
       logId: testLogId,
       startIndex: 0,
-      stagedDirectory: root,
-      applier,
       settings,
     };
     this.pipe = threads.startPipe(parts);

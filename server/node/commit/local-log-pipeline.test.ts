@@ -3,23 +3,19 @@
  * log thread gets: one order, nothing lost, and a failed write is final for both.
  */
 import assert from 'node:assert/strict';
-import {EventEmitter} from 'node:events';
 import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {setImmediate as nextTurn} from 'node:timers/promises';
-import {MessageChannel, type Worker} from 'node:worker_threads';
 import type {Database} from '#server/engine/database.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import {closing} from '#server/testing/closing.ts';
-import type {LogWorkerStart} from './commit-messages.ts';
-import {word} from './commit-ring.ts';
-import {type CommitThreads, startCommitThreads} from './commit-threads.ts';
-import {LogThread} from './log-thread.ts';
+import {nodeScheduler, taskThreads} from './commit-tasks.ts';
+import {type CommitThreads, startCommitThreads, type ThreadStarter} from './commit-threads.ts';
 import {openThreadedEngine} from './testing-engine.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'svc-logged-'));
@@ -54,49 +50,8 @@ class CountedDisk {
   }
 }
 
-/**
- * The log thread without a thread: it works between two events of this one, so that it has always
- * lent the end of the log when an entry is to be written.
- */
-class InlineLogThread extends EventEmitter {
-  readonly #thread: LogThread;
-  readonly #signal: Int32Array;
-  readonly #channel = new MessageChannel();
-
-  static start(start: LogWorkerStart): Worker {
-    return new InlineLogThread(start) as unknown as Worker;
-  }
-
-  constructor(start: LogWorkerStart) {
-    super();
-    this.#signal = new Int32Array(start.ring.control);
-    this.#thread = new LogThread(this.#channel.port2, start);
-    this.#channel.port1.on('message', news => this.emit('message', news));
-    void this.#run();
-  }
-
-  postMessage(request: unknown): void {
-    this.#channel.port1.postMessage(request);
-  }
-
-  terminate(): Promise<number> {
-    this.#channel.port1.close();
-    return Promise.resolve(0);
-  }
-
-  async #run(): Promise<void> {
-    const thread = this.#thread;
-    for (;;) {
-      const seen = Atomics.load(this.#signal, word.logSignal);
-      while (thread.work());
-      if (thread.isClosed) return;
-      while (thread.patienceMs !== Number.POSITIVE_INFINITY) thread.tidy();
-      thread.lend();
-      await Atomics.waitAsync(this.#signal, word.logSignal, seen).value;
-      thread.takeBack();
-    }
-  }
-}
+/** The threads as tasks that run between two events: the log has its end lent out when it rests. */
+const tasks = (disk: Disk): ThreadStarter => taskThreads(nodeScheduler, disk);
 
 const key = (number: number) => Buffer.from(`k${String(number).padStart(6, '0')}`);
 
@@ -134,7 +89,7 @@ test('what one client commits is written at once, and bursts between it as batch
   const threads = startCommitThreads({
     ringBytes: 64 << 10,
     prompt: counted.prompt,
-    startLog: start => InlineLogThread.start(start),
+    threads: tasks(createDisk()),
   });
   const engine = closing(await openThreadedEngine(join(root, 'mixed'), threads));
   const database = await engine.createDatabase('db');

@@ -8,7 +8,6 @@
  * itself (log/inline-log-writer.ts).
  * Source: docs/design/0034-one-way-behind-every-log.md.
  */
-import type {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import {Fifo} from '#server/base/fifo.ts';
 import type {PipeParts} from '#server/engine/engine-options.ts';
@@ -26,15 +25,9 @@ import type {
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
 import type {ApplyPipeline} from './apply-pipeline.ts';
 import type {CommitThread, LogNews, LogRequest} from './commit-messages.ts';
-import {
-  ChainReader,
-  entryBytesInside,
-  recordBytes,
-  RingWriter,
-  sharedBytes,
-  signal,
-  word,
-} from './commit-ring.ts';
+import {ChainReader, recordBytes, sharedBytes, word} from './commit-ring.ts';
+import type {EventLoop} from './event-loop.ts';
+import {LogRing} from './log-ring.ts';
 import type {SingleClientDetector} from './single-client-detector.ts';
 import type {IdleSpin} from './idle-spin.ts';
 import {ThreadRequests} from './thread-requests.ts';
@@ -46,21 +39,19 @@ export interface LoggedPipeParts extends PipeParts {
   /** Hears of requests. */
   readonly client: SingleClientDetector;
   readonly awake: IdleSpin;
+  readonly loop: EventLoop;
   /** Its ring is twice as large as the log thread's: what is admitted here finds room there. */
   readonly applies: ApplyPipeline;
 }
 
 export class LocalLogPipeline implements CommitPipeline {
   readonly startIndex: LogIndex;
-  readonly #worker: Worker;
+  readonly #ring: LogRing<LogRequest, LogNews>;
   readonly #control: Int32Array;
-  readonly #writer: RingWriter;
   readonly #chains: ChainReader;
   readonly #ringBytes: number;
-  readonly #insideBytesMax: number;
   readonly #outsideBytesMax: number;
   readonly #applies: ApplyPipeline;
-  readonly #prompt: InlineLogWriter | undefined;
   readonly #client: SingleClientDetector;
   readonly #awake: IdleSpin;
   /** What the log does not hold yet, as far as is heard, oldest first. */
@@ -68,33 +59,32 @@ export class LocalLogPipeline implements CommitPipeline {
   /** The only one of them is not in the ring: it is written here at the end of its event. */
   #isPrompt = false;
   #outsideBytes = 0;
-  #nextOutside = 1;
   #enqueuedIndex: LogIndex;
-  #endsTurn = false;
   readonly #requests = new ThreadRequests();
   /** Who waits until the log holds everything up to an index, or has failed. */
   #waiting: {readonly index: LogIndex; readonly resolve: () => void}[] = [];
   #isClosing = false;
 
-  constructor({worker, ring, outsideBytesMax}: CommitThread, parts: LoggedPipeParts) {
-    const {log, settings, startIndex, prompt, client, awake, applies} = parts;
-    this.#worker = worker;
+  constructor(
+    {thread, ring, outsideBytesMax}: CommitThread<LogRequest, LogNews>,
+    parts: LoggedPipeParts,
+  ) {
+    const {log, settings, startIndex, prompt, client, awake, applies, loop} = parts;
+    this.#ring = new LogRing({thread, ring, prompt, loop});
     this.#control = new Int32Array(ring.control);
-    this.#writer = new RingWriter(ring);
     this.#chains = new ChainReader(ring);
     this.#ringBytes = ring.bytes.byteLength;
-    this.#insideBytesMax = entryBytesInside(ring);
     this.#outsideBytesMax = outsideBytesMax;
     this.#applies = applies;
-    this.#prompt = prompt;
     this.#client = client;
     this.#awake = awake;
     this.startIndex = startIndex;
     this.#enqueuedIndex = startIndex;
-    worker.on('message', (news: LogNews) => this.#hear(news));
-    worker.on('error', error => this.#ended(`the log thread failed: ${error.message}`));
-    worker.on('exit', () => this.#ended('the log thread ended'));
-    this.#ask({
+    this.#ring.listen({
+      news: news => this.#hear(news),
+      ended: (reason = 'it ended') => this.#ended(`the log thread failed: ${reason}`),
+    });
+    this.#ring.ask({
       kind: 'start',
       directory: log.directory,
       segmentBytes: settings.segmentBytes,
@@ -118,8 +108,8 @@ export class LocalLogPipeline implements CommitPipeline {
   admission(bytes: number): Refused | undefined {
     const detail = this.#applies.failure;
     if (detail !== undefined) return {kind: 'refused', code: 'log-failed', detail};
-    const isInside = bytes <= this.#insideBytesMax;
-    const used = this.#writer.usedBytes + this.#applies.usedBytes;
+    const isInside = bytes <= this.#ring.insideBytesMax;
+    const used = this.#ring.writer.usedBytes + this.#applies.usedBytes;
     const outside = this.#outsideBytes + this.#applies.outsideBytes;
     // A record that does not fit in front of the ring's end wastes as much as it takes.
     const fits =
@@ -131,12 +121,12 @@ export class LocalLogPipeline implements CommitPipeline {
 
   enqueue(entry: Uint8Array): void {
     this.#enqueuedIndex += 1;
-    const isInside = entry.length <= this.#insideBytesMax;
+    const isInside = entry.length <= this.#ring.insideBytesMax;
     const isAlone = this.#client.onCommit(this.#entries.length === 0 && this.#applies.isIdle);
     this.#giveToThread();
     const payload = isInside ? Buffer.from(entry) : Buffer.from(sharedBytes(entry));
     this.#entries.push(payload);
-    this.#isPrompt = isAlone && isInside && this.#prompt?.admits(entry.length) === true;
+    this.#isPrompt = isAlone && isInside && this.#ring.admits(entry.length);
     if (!this.#isPrompt) this.#put(payload);
     this.#endTurnSoon();
   }
@@ -166,18 +156,18 @@ export class LocalLogPipeline implements CommitPipeline {
   }
 
   recycle(floor: LogIndex): void {
-    this.#ask({kind: 'recycle', floor});
+    this.#ring.ask({kind: 'recycle', floor});
   }
 
   async close(): Promise<void> {
     await this.#logged();
     await this.#applies.close();
     this.#isClosing = true;
-    this.#prompt?.close();
+    this.#ring.closePrompt();
     const {id, answer} = this.#requests.open<void>();
-    this.#ask({kind: 'close', id});
+    this.#ring.ask({kind: 'close', id});
     await answer;
-    await this.#worker.terminate();
+    await this.#ring.terminate();
   }
 
   get #loggedIndex(): LogIndex {
@@ -193,38 +183,29 @@ export class LocalLogPipeline implements CommitPipeline {
   }
 
   #put(payload: Buffer): void {
-    if (payload.length <= this.#insideBytesMax) return this.#writer.write(payload, 0);
-    const bytes = sharedBytes(payload);
-    const number = this.#nextOutside++;
+    const {writer, insideBytesMax} = this.#ring;
+    if (payload.length <= insideBytesMax) return writer.write(payload, 0);
     this.#outsideBytes += payload.length;
-    this.#worker.postMessage({kind: 'outside', number, bytes} satisfies LogRequest);
-    this.#writer.writeOutside(number, 0);
+    this.#ring.putOutside(sharedBytes(payload));
   }
 
   /** Once for all entries of this turn of the event loop: they become one batch. */
   #endTurnSoon(): void {
-    if (this.#endsTurn) return;
-    this.#endsTurn = true;
-    const end = (): void => {
-      this.#endsTurn = false;
+    this.#ring.endTickSoon(this.#isPrompt, () => {
       if (this.#appendAlone()) return;
       this.#giveToThread();
-      this.#writer.publish();
-      signal(this.#control, word.logSignal);
-    };
-    if (this.#isPrompt) process.nextTick(() => process.nextTick(end));
-    else setImmediate(end);
+      this.#ring.flush();
+    });
   }
 
   /** False when the log thread is to do what waits here. */
   #appendAlone(): boolean {
     const {first: entry} = this.#entries;
-    const prompt = this.#prompt;
-    if (!this.#isPrompt || entry === undefined || prompt === undefined) return false;
+    if (!this.#isPrompt || entry === undefined) return false;
     if (this.#applies.failure !== undefined) return true;
     this.#awake.commits();
     // Nothing is in front of it: what the ring had is durable, and was heard of.
-    const done = prompt.append(entry, () => this.#writer.isEmpty);
+    const done = this.#ring.appendAlone(entry);
     if (done === 'left') return false;
     if (done !== 'written') {
       this.#fail(done.failed);
@@ -232,9 +213,8 @@ export class LocalLogPipeline implements CommitPipeline {
     }
     this.#isPrompt = false;
     this.#entries.shift();
-    this.#applies.add(entry, prompt.chain);
+    this.#applies.add(entry, this.#ring.chain);
     this.#applies.endTick();
-    if (prompt.takeLook()) signal(this.#control, word.logSignal);
     this.#wakeWaiting();
     return true;
   }
@@ -254,7 +234,7 @@ export class LocalLogPipeline implements CommitPipeline {
     this.#chains.pass(chain => {
       const entry = this.#entries.shift();
       assert(entry !== undefined, 'the log holds what it was given');
-      if (entry.length > this.#insideBytesMax) this.#outsideBytes -= entry.length;
+      if (entry.length > this.#ring.insideBytesMax) this.#outsideBytes -= entry.length;
       this.#applies.add(entry, chain);
     });
     if (this.#entries.length === before) return;
@@ -284,7 +264,7 @@ export class LocalLogPipeline implements CommitPipeline {
   /** A database must never be durable ahead of the log. */
   #synced(): Promise<void> {
     const {id, answer} = this.#requests.open<void>();
-    this.#ask({kind: 'sync', id});
+    this.#ring.ask({kind: 'sync', id});
     return answer;
   }
 
@@ -297,10 +277,5 @@ export class LocalLogPipeline implements CommitPipeline {
   #fail(reason: string): void {
     this.#applies.fail(reason);
     this.#wakeWaiting();
-  }
-
-  #ask(request: LogRequest): void {
-    this.#worker.postMessage(request);
-    signal(this.#control, word.logSignal);
   }
 }

@@ -1,27 +1,17 @@
-/**
- * The log thread: appends what waits in the ring as one batch, syncs, and tells it.
- *
- * Nothing else happens here, so that no commit waits behind anything but other commits: batches
- * are whatever queued during the last fdatasync. The next segment is zero-filled in small steps, in
- * quiet moments or as fast as the active one fills up. A failed write or sync ends appending for
- * good (F3). While it waits, the network thread has the end of the log (log/log-tail-lease.ts).
- */
+/** The log thread as a worker: of a server alone, or of a member of a cluster. */
 import {parentPort, workerData} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
-import type {LogWorkerStart} from './commit-messages.ts';
-import {word} from './commit-ring.ts';
-import {LogThread} from './log-thread.ts';
+import {createDisk} from '#server/platform/real/disk.ts';
+import {MemberLogBody} from '../member-log/member-log-body.ts';
+import type {LogThreadStart} from './commit-messages.ts';
+import {LocalLogBody} from './local-log-body.ts';
+import {portOf, runBody} from './thread-channel.ts';
 
 assert(parentPort !== null, 'this is a thread');
-const start = workerData as LogWorkerStart;
-const control = new Int32Array(start.ring.control);
-const thread = new LogThread(parentPort, start);
-while (!thread.isClosed) {
-  const seen = Atomics.load(control, word.logSignal);
-  if (thread.work() || thread.isClosed) continue;
-  const {patienceMs} = thread;
-  thread.lend();
-  const woken = Atomics.wait(control, word.logSignal, seen, patienceMs);
-  thread.takeBack();
-  if (woken === 'timed-out') thread.tidy();
-}
+const start = workerData as LogThreadStart & {readonly kind: 'local' | 'member'};
+const disk = createDisk();
+const body =
+  start.kind === 'local'
+    ? new LocalLogBody(portOf(parentPort), start, disk)
+    : new MemberLogBody(portOf(parentPort), start, disk);
+await runBody(body, start.ring);

@@ -11,13 +11,8 @@ import type {Checkpoint} from '#server/raft/membership.ts';
 import type {LogIndex} from '#server/raft/message.ts';
 import {recordKindsMax, type RecordRun} from '#server/replication/storage/stored-record.ts';
 import type {StoredLogState} from '#server/replication/stored-log.ts';
-import type {RingMemory} from '../commit/commit-ring.ts';
-
-export interface MemberLogStart {
-  readonly ring: RingMemory;
-  /** The end of the log, lent to the network thread while the log thread waits. */
-  readonly tail: SharedArrayBuffer;
-}
+import type {Outside} from '../commit/commit-messages.ts';
+import type {LogFailed} from '../commit/thread-channel.ts';
 
 export type Command =
   /** Before the records of a persist effect, where it does more than append. */
@@ -33,7 +28,7 @@ export type Command =
 
 export type MemberLogRequest =
   | {readonly kind: 'start'; readonly state: StoredLogState}
-  | {readonly kind: 'outside'; readonly number: number; readonly bytes: SharedArrayBuffer}
+  | Outside
   | {
       readonly kind: 'read';
       readonly id: number;
@@ -51,7 +46,8 @@ export type MemberLogNews =
   | number
   | {readonly kind: 'retained'; readonly bytes: number}
   | {readonly kind: 'read'; readonly id: number; readonly run: RecordRun | undefined}
-  | {readonly kind: 'failed'; readonly reason: string};
+  | {readonly kind: 'closed'}
+  | LogFailed;
 
 const commandCode = recordKindsMax;
 const endCode = recordKindsMax + 1;

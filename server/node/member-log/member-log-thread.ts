@@ -8,12 +8,12 @@
  * whoever gives it, who sees `pendingBytes`. A small entry that comes alone is written right here
  * (log/inline-log-writer.ts).
  */
-import {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import {Fifo} from '#server/base/fifo.ts';
 import {createTailMemory} from '#server/log/log-tail-lease.ts';
 import {InlineLogWriter} from '#server/log/inline-log-writer.ts';
 import type {Clock} from '#server/platform/clock.ts';
+import type {Disk} from '#server/platform/disk.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {HardState, Persist} from '#server/raft/effect.ts';
 import type {Checkpoint} from '#server/raft/membership.ts';
@@ -29,20 +29,13 @@ import {
   type RecordRun,
   writeRecordPrefix,
 } from '#server/replication/storage/stored-record.ts';
-import {
-  createRingMemory,
-  entryBytesInside,
-  type RingMemory,
-  RingWriter,
-  signal,
-  word,
-} from '../commit/commit-ring.ts';
-import {
-  encodeCommand,
-  type MemberLogNews,
-  type MemberLogRequest,
-  type MemberLogStart,
-} from './member-log-messages.ts';
+import type {LogThreadStart} from '../commit/commit-messages.ts';
+import {createRingMemory} from '../commit/commit-ring.ts';
+import {startLogWorker} from '../commit/commit-threads.ts';
+import {type EventLoop, nodeEventLoop} from '../commit/event-loop.ts';
+import {LogRing} from '../commit/log-ring.ts';
+import {handleOf, type ThreadHandle} from '../commit/thread-channel.ts';
+import {encodeCommand, type MemberLogNews, type MemberLogRequest} from './member-log-messages.ts';
 
 export interface MemberLogThread {
   /** Hands an opened log to the thread; once. */
@@ -51,28 +44,45 @@ export interface MemberLogThread {
   abandon(): Promise<void>;
 }
 
+export interface MemberLogThreadOptions {
+  readonly clock: Clock;
+  /** Bytes of the ring; a power of two. */
+  readonly ringBytes?: number;
+  /** Where the thread is, and how it is reached. Default: a worker, and the real disk. */
+  readonly threads?: MemberThreadStarter;
+}
+
+/** Starts the log thread of a member. */
+export interface MemberThreadStarter {
+  readonly disk: Disk;
+  readonly loop: EventLoop;
+  startLog(start: LogThreadStart): ThreadHandle<MemberLogRequest, MemberLogNews>;
+}
+
 const ringBytesDefault = 4 << 20;
 
-/** Starts the thread; it loads while the log is read. `ringBytes` is a power of two. */
-export function startMemberLogThread(
-  clock: Clock,
-  ringBytes: number = ringBytesDefault,
-): MemberLogThread {
+/** Starts the thread; it loads while the log is read. */
+export function startMemberLogThread(options: MemberLogThreadOptions): MemberLogThread {
+  const {clock, ringBytes = ringBytesDefault, threads = worker()} = options;
+  const {disk, loop} = threads;
   const ring = createRingMemory(ringBytes);
   const memory = createTailMemory();
-  const workerData: MemberLogStart = {ring, tail: memory};
-  const resourceLimits = {maxYoungGenerationSizeMb: 8};
-  const url = new URL('./member-log-worker.ts', import.meta.url);
-  const worker = new Worker(url, {workerData, resourceLimits});
+  const thread = threads.startLog({ring, tail: memory});
   return {
     start(log) {
       const {directory, logId} = log;
-      const prompt = new InlineLogWriter({disk: createDisk(), directory, logId, memory}, clock);
-      return new ThreadedStorage(worker, {ring, prompt}, log);
+      const prompt = new InlineLogWriter({disk, directory, logId, memory}, clock);
+      return new ThreadedStorage(new LogRing({thread, ring, prompt, loop}), log);
     },
-    async abandon() {
-      await worker.terminate();
-    },
+    abandon: () => thread.terminate(),
+  };
+}
+
+function worker(): MemberThreadStarter {
+  return {
+    disk: createDisk(),
+    loop: nodeEventLoop,
+    startLog: start => handleOf(startLogWorker('member', start), start.ring),
   };
 }
 
@@ -88,17 +98,8 @@ type Work =
     }
   | {readonly kind: 'compact'; readonly command: Buffer};
 
-interface LogThreadDependencies {
-  readonly ring: RingMemory;
-  readonly prompt: InlineLogWriter;
-}
-
 class ThreadedStorage implements RaftStorage {
-  readonly #worker: Worker;
-  readonly #control: Int32Array;
-  readonly #writer: RingWriter;
-  readonly #prompt: InlineLogWriter;
-  readonly #insideBytesMax: number;
+  readonly #ring: LogRing<MemberLogRequest, MemberLogNews>;
   readonly #prefix = Buffer.alloc(recordPrefixBytes);
   readonly #reads = new Map<number, (run: RecordRun | undefined) => void>();
   /** What did not fit into the ring yet, oldest first. */
@@ -114,29 +115,24 @@ class ThreadedStorage implements RaftStorage {
   #ended = 0;
   #endTold = 0;
   #nextRead = 1;
-  #nextOutside = 1;
   #failure: string | undefined;
-  #endsTurn = false;
   #settled: (() => void) | undefined;
   #isClosing = false;
-  readonly #exit = Promise.withResolvers<void>();
+  readonly #closed = Promise.withResolvers<void>();
 
-  constructor(worker: Worker, {ring, prompt}: LogThreadDependencies, log: StoredLog) {
-    this.#worker = worker;
-    this.#control = new Int32Array(ring.control);
-    this.#writer = new RingWriter(ring);
-    this.#prompt = prompt;
-    this.#insideBytesMax = entryBytesInside(ring);
+  constructor(ring: LogRing<MemberLogRequest, MemberLogNews>, log: StoredLog) {
+    this.#ring = ring;
     this.#hardState = log.kept.hardState;
     this.#lastIndex = log.lastIndex;
     this.#retainedBytes = log.retainedBytes;
-    worker.on('message', (news: MemberLogNews) => this.#hear(news));
-    worker.on('error', error => this.#fail(`the log thread failed: ${error.message}`));
-    worker.on('exit', () => {
-      this.#fail('the log thread ended');
-      this.#exit.resolve();
+    ring.listen({
+      news: news => this.#hear(news),
+      ended: (reason = 'it ended') => {
+        this.#fail(`the log thread failed: ${reason}`);
+        this.#closed.resolve();
+      },
     });
-    this.#ask({kind: 'start', state: log.handOver()});
+    this.#ring.ask({kind: 'start', state: log.handOver()});
   }
 
   listen(news: RaftStorageNews): void {
@@ -174,7 +170,7 @@ class ThreadedStorage implements RaftStorage {
     const id = this.#nextRead++;
     const {promise, resolve} = Promise.withResolvers<RecordRun | undefined>();
     this.#reads.set(id, resolve);
-    this.#ask({kind: 'read', id, first, through, bytesMax});
+    this.#ring.ask({kind: 'read', id, first, through, bytesMax});
     const run = await promise;
     return run === undefined ? undefined : decodeRun(run);
   }
@@ -188,9 +184,10 @@ class ThreadedStorage implements RaftStorage {
       });
     }
     this.#isClosing = true;
-    this.#prompt.close();
-    this.#ask({kind: 'close'});
-    await this.#exit.promise;
+    this.#ring.closePrompt();
+    this.#ring.ask({kind: 'close'});
+    await this.#closed.promise;
+    await this.#ring.terminate();
   }
 
   /** Undefined when the effect only appends. */
@@ -206,16 +203,12 @@ class ThreadedStorage implements RaftStorage {
    * event, behind what that sends: peers have it while this node writes.
    */
   #endTurnSoon(): void {
-    if (this.#endsTurn) return;
-    this.#endsTurn = true;
-    const end = (): void => {
-      this.#endsTurn = false;
-      if (this.#failure === undefined && !this.#appendAlone()) this.#fillRing();
-    };
     const {first: work} = this.#waiting;
-    const isAlone = this.#undurable.length === 1 && work?.kind === 'persist';
-    if (isAlone && work.effect.entries.length === 1) process.nextTick(() => process.nextTick(end));
-    else setImmediate(end);
+    const comesAlone =
+      this.#undurable.length === 1 && work?.kind === 'persist' && work.effect.entries.length === 1;
+    this.#ring.endTickSoon(comesAlone, () => {
+      if (this.#failure === undefined && !this.#appendAlone()) this.#fillRing();
+    });
   }
 
   /** False when the log thread is to do what waits here. */
@@ -226,9 +219,9 @@ class ThreadedStorage implements RaftStorage {
     const {entries, number} = work.effect;
     const [entry, second] = entries;
     if (entry === undefined || second !== undefined || work.written > 0) return false;
-    if (!this.#prompt.admits(recordBytes([entry]))) return false;
+    if (!this.#ring.admits(recordBytes([entry]))) return false;
     // Nothing is in front then: what the ring had is durable, heard of or not.
-    const done = this.#prompt.append(encodeRecord(entry), () => this.#writer.isEmpty);
+    const done = this.#ring.appendAlone(encodeRecord(entry));
     if (done === 'left') return false;
     if (done !== 'written') {
       this.#fail(done.failed);
@@ -237,7 +230,6 @@ class ThreadedStorage implements RaftStorage {
     this.#waiting.shift();
     this.#ended = number;
     this.#endTold = number;
-    if (this.#prompt.takeLook()) signal(this.#control, word.logSignal);
     this.#written(number);
     return true;
   }
@@ -248,8 +240,7 @@ class ThreadedStorage implements RaftStorage {
       this.#waiting.shift();
     }
     this.#putEnd();
-    this.#writer.publish();
-    signal(this.#control, word.logSignal);
+    this.#ring.flush();
   }
 
   /** False when the ring is full before all of it is in there. */
@@ -275,31 +266,28 @@ class ThreadedStorage implements RaftStorage {
   }
 
   #putCommand(command: Buffer): boolean {
-    if (command.length > this.#insideBytesMax) return this.#putOutside(command, nothing);
-    if (!this.#writer.hasRoom(command.length)) return false;
-    this.#writer.writePieces(command, nothing);
-    return true;
+    return this.#putPieces(command, nothing);
   }
 
   #putEntry(entry: Entry): boolean {
-    const body = recordBody(entry);
-    const bytes = recordPrefixBytes + body.length;
     writeRecordPrefix(this.#prefix, entry);
-    if (bytes > this.#insideBytesMax) return this.#putOutside(this.#prefix, body);
-    if (!this.#writer.hasRoom(bytes)) return false;
-    this.#writer.writePieces(this.#prefix, body);
-    return true;
+    return this.#putPieces(this.#prefix, recordBody(entry));
   }
 
-  /** What is too large for the ring lies in shared memory of its own, sent ahead. */
-  #putOutside(head: Uint8Array, body: Uint8Array): boolean {
-    if (!this.#writer.hasRoom(4)) return false;
-    const bytes = new SharedArrayBuffer(head.length + body.length);
-    new Uint8Array(bytes).set(head);
-    new Uint8Array(bytes).set(body, head.length);
-    const number = this.#nextOutside++;
-    this.#ask({kind: 'outside', number, bytes});
-    this.#writer.writeOutside(number, 0);
+  #putPieces(head: Uint8Array, body: Uint8Array): boolean {
+    const {writer, insideBytesMax} = this.#ring;
+    const length = head.length + body.length;
+    const isInside = length <= insideBytesMax;
+    if (!writer.hasRoom(isInside ? length : 4)) return false;
+    if (isInside) {
+      writer.writePieces(head, body);
+      return true;
+    }
+    const bytes = new SharedArrayBuffer(length);
+    const view = new Uint8Array(bytes);
+    view.set(head);
+    view.set(body, head.length);
+    this.#ring.putOutside(bytes);
     return true;
   }
 
@@ -315,6 +303,8 @@ class ThreadedStorage implements RaftStorage {
         return;
       case 'failed':
         return this.#fail(news.reason);
+      case 'closed':
+        return this.#closed.resolve();
       default:
         news satisfies never;
     }
@@ -339,11 +329,6 @@ class ThreadedStorage implements RaftStorage {
     this.#reads.clear();
     if (!this.#isClosing) this.#news?.failed(reason);
     this.#settled?.();
-  }
-
-  #ask(request: MemberLogRequest): void {
-    this.#worker.postMessage(request);
-    signal(this.#control, word.logSignal);
   }
 }
 

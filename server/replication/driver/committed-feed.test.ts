@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import type {Entry} from '#server/raft/message.ts';
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
-import {Applier} from '#server/transactions/apply.ts';
-import {SimulatedPipeline} from '#server/transactions/simulated-pipeline.ts';
+import {commitTasks} from '#server/node/commit/commit-tasks.ts';
+import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {PendingEntries} from '#server/transactions/pending-entries.ts';
 import {testLogId} from '#server/transactions/testing-entries.ts';
 import {CommittedFeed} from './committed-feed.ts';
@@ -16,14 +16,12 @@ class Feeding {
   isAwaited = false;
 
   constructor() {
-    const pipe = new SimulatedPipeline({
-      log: undefined,
-      startIndex: 0,
-      applier: new Applier({logId: testLogId, stagedFile: digest => digest}),
-      schedule: task => this.timers.after(0, task),
-      syncCommits: true,
-      queueBytesMax: 1 << 20,
-    });
+    const pipe = commitTasks({
+      scheduler: {
+        soon: task => void this.timers.after(0, task),
+        after: (delayMs, task) => this.timers.after(delayMs, task),
+      },
+    })({log: undefined, logId: testLogId, startIndex: 0, settings: defaultEngineSettings});
     const pending = new PendingEntries(0, {isShared: true});
     pipe.listen(progress => pending.advance(progress));
     this.feed = new CommittedFeed({

@@ -13,7 +13,7 @@ import type {Membership} from '#server/raft/membership.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
-import {SimulatedPipeline} from '#server/transactions/simulated-pipeline.ts';
+import {commitTasks} from '#server/node/commit/commit-tasks.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
@@ -72,15 +72,13 @@ class Group {
       logger: {log: () => {}},
       stores: createDiskStoreFactory(disk, openStore),
       settings: {...defaultEngineSettings, segmentBytes: 1 << 20},
-      startPipe: ({log: own, startIndex, applier}) =>
-        new SimulatedPipeline({
-          log: own,
-          startIndex,
-          applier,
-          schedule: task => void this.time.after(0, task),
-          syncCommits: true,
-          queueBytesMax: 64 << 20,
-        }),
+      startPipe: commitTasks({
+        scheduler: {
+          soon: task => void this.time.after(0, task),
+          after: (delayMs, task) => this.time.after(delayMs, task),
+        },
+        clock: this.time,
+      }),
       memberLog: {
         logId: log.logId,
         exists: () => true,

@@ -16,12 +16,12 @@ import type {Checkpoint, Membership} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import {decodeMessage} from '#server/raft/message-encoding.ts';
 import type {RaftOptions} from '#server/raft/state.ts';
-import {InlineStorage} from '#server/replication/storage/inline-storage.ts';
+import {commitTasks, type TaskScheduler} from '#server/node/commit/commit-tasks.ts';
+import {memberLogTask} from '#server/node/member-log/member-log-task.ts';
 import {ReplicatedMemberLog, type RunningMember} from '#server/replication/storage/member-log.ts';
 import {openStoredLog, type StoredLog} from '#server/replication/stored-log.ts';
 import {MemoryTransport} from '#server/replication/testing-members.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
-import {SimulatedPipeline} from '#server/transactions/simulated-pipeline.ts';
 import {checkpointPath} from '#server/engine/server-checkpoint.ts';
 import type {ServerState} from '#server/engine/server-state.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
@@ -69,7 +69,8 @@ interface Process {
   readonly number: number;
   readonly release: 1 | 2;
   readonly transport: MemoryTransport;
-  log: StoredLog | undefined;
+  /** What the disk holds of its log. */
+  log: () => StoredLog | undefined;
   engine: Engine | undefined;
   member: RunningMember | undefined;
   /** Snapshots are put in place one after the other, as by node/cluster/member-snapshots.ts. */
@@ -170,7 +171,7 @@ export class SimulatedServer implements FaultVictim {
       number,
       release: this.release,
       transport,
-      log: undefined,
+      log: () => undefined,
       engine: undefined,
       member: undefined,
       installing: Promise.resolve(),
@@ -329,15 +330,12 @@ export class SimulatedServer implements FaultVictim {
         segmentBytes,
         formats: simulatedFormats(process.release),
       },
-      startPipe: ({log, startIndex, applier}) =>
-        new SimulatedPipeline({
-          log,
-          startIndex,
-          applier,
-          schedule: task => void timers.after(this.#random.below(3), task),
-          syncCommits: true,
-          queueBytesMax: 64 << 10,
-        }),
+      startPipe: commitTasks({
+        scheduler: this.#tasks(timers, () => this.#random.below(3)),
+        disk: this.disk,
+        clock: this.#clockOf(scheduler),
+        ringBytes: 64 << 10,
+      }),
       memberLog: {
         logId: groupLogId,
         // The world says who begins it.
@@ -363,11 +361,19 @@ export class SimulatedServer implements FaultVictim {
       random: this.#random,
       checkpoint: installed ?? {last: {index: 0, term: 0}, membership: founders},
     });
-    process.log = log;
-    const storage = new InlineStorage(log, {
-      timers,
-      groupDelayMs: () => 0.1 + (this.#random.below(1000) / 1000) * this.diskDelayMs,
-    });
+    const {storage, look} = memberLogTask(
+      {
+        disk: this.disk,
+        clock: this.#clockOf(this.#world.scheduler),
+        network: this.#tasks(timers, () => 0),
+        thread: this.#tasks(
+          timers,
+          () => 0.05 + (this.#random.below(1000) / 2000) * this.diskDelayMs,
+        ),
+      },
+      log,
+    );
+    process.log = look;
     return new ReplicatedMemberLog({
       raft: {...raft, seed: this.#random.u32()},
       log: {logId: groupLogId, storageId: log.logId, storage, recovered},
@@ -402,6 +408,10 @@ export class SimulatedServer implements FaultVictim {
     });
   }
 
+  #tasks(timers: Timers, delayMs: () => number): TaskScheduler {
+    return {soon: task => void timers.after(delayMs(), task), after: timers.after};
+  }
+
   #clockOf(scheduler: Scheduler): Clock {
     return {now: () => scheduler.clock.now(), monotonic: () => this.#monotonic()};
   }
@@ -415,8 +425,9 @@ export class SimulatedServer implements FaultVictim {
 
   /** Nothing is said that the disk does not hold. */
   #send(process: Process, to: NodeId, bytes: Buffer): void {
-    const {log} = process;
-    if (log === undefined || this.#process !== process) return;
+    if (this.#process !== process) return;
+    const log = process.log();
+    if (log === undefined) return;
     const {hardState, base} = log.kept;
     const installed = process.engine?.state.durableIndex ?? 0;
     const checkpointIndex = Math.max(base.last.index, installed);

@@ -9,7 +9,8 @@ import {createClock, createRandom, createTimers} from '#server/platform/real/clo
 import {createDisk} from '#server/platform/real/disk.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
-import {SimulatedPipeline} from '#server/transactions/simulated-pipeline.ts';
+import type {CommitPipeline} from '#server/transactions/commit-pipeline.ts';
+import {commitTasks, nodeScheduler} from '#server/node/commit/commit-tasks.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
 
@@ -52,15 +53,8 @@ export async function openInlineEngine({
       walFlush: 0,
       transaction: {...defaultEngineSettings.transaction, writeBytesMax},
     },
-    startPipe: ({log, startIndex, applier}) => {
-      const pipe = new SimulatedPipeline({
-        log,
-        startIndex,
-        applier,
-        schedule: task => setImmediate(task),
-        syncCommits: false,
-        queueBytesMax: 64 << 20,
-      });
+    startPipe: parts => {
+      const pipe = commitTasks({scheduler: nodeScheduler})(parts);
       if (reportsLate) delayReports(pipe);
       return pipe;
     },
@@ -74,7 +68,7 @@ export async function openInlineEngine({
   };
 }
 
-function delayReports(pipe: SimulatedPipeline): void {
+function delayReports(pipe: CommitPipeline): void {
   const listen = pipe.listen.bind(pipe);
   pipe.listen = listener => {
     listen(progress => {
