@@ -373,7 +373,6 @@ class EntryChanges {
   /** Finds the changes; false when they cannot be told, or take more than is kept. */
   collect(): boolean {
     for (const operation of eachOperation(this.#committed.entry)) {
-      if (operation.kind === 'ingest') return false;
       if (operation.kind === 'delete-range') this.#emptied(operation);
       else if (isRecordKey(operation.key, 0)) this.#record(operation.key);
       else if (isAdjacencyKey(operation.key, 0)) this.#edge(operation.key);

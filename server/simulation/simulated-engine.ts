@@ -32,7 +32,7 @@ export function openSimulatedEngine(options: SimulatedEngineOptions): Promise<En
     stores,
     settings: {...defaultEngineSettings, segmentBytes: 16 << 10, ...options.settings},
     startPipe: commitTasks({
-      scheduler: {soon: schedule, after: timers.after},
+      scheduler: {soon: schedule, after: (delayMs, task) => timers.after(delayMs, task)},
       disk,
       clock,
       ringBytes: 64 << 10,

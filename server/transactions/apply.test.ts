@@ -1,6 +1,6 @@
 /**
- * Apply is deterministic: the same entries give the same store in any division into batches,
- * replay may start early, and an ingest comes before the position that names it.
+ * Apply is deterministic: the same entries give the same store in any division into batches, and
+ * replay may start early.
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

@@ -1,10 +1,9 @@
 /**
  * The way of an entry after the coordinator: appended, made durable, applied, reported.
  *
- * Three classes implement it. `SimulatedPipeline` runs on one thread, with or without a log of its
- * own: for simulation, recovery and tools. `ApplyPipeline` applies what a replicated log has
- * committed, partly on the network thread and partly on the apply thread. `LocalLogPipeline` puts
- * the log of a single server in front of an `ApplyPipeline`.
+ * Two classes implement it. `ApplyPipeline` applies what a replicated log has committed, partly on
+ * the network thread and partly on the apply thread. `LocalLogPipeline` puts the log of a single
+ * server in front of an `ApplyPipeline`. Their threads are workers, or tasks on one thread.
  *
  *     enqueue(e1) enqueue(e2) enqueue(e3)      enqueued index 3
  *     fsync of e1, e2                          acknowledged index 2: clients have their answers

@@ -224,7 +224,7 @@ function layEntry(writes: WriteSet, entry: Entry): void {
   for (const operation of eachOperation(entry)) {
     if (operation.kind === 'delete-range') {
       writes.deleteRange(keyText(operation.start), keyText(operation.end));
-    } else if (operation.kind !== 'ingest' && !isIndexKey(operation.key, 0)) {
+    } else if (!isIndexKey(operation.key, 0)) {
       writes.put(keyText(operation.key), operation.kind === 'put' ? operation.value : undefined);
     }
   }

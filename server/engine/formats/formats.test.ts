@@ -1,6 +1,6 @@
 /**
  * What is written in another format is refused by name or migrated; a patch release raises
- * nothing. Migrations under crashes are in simulation/storage.test.ts.
+ * nothing. Migrations under crashes are in simulation/storage.slow.test.ts.
  */
 import assert from 'node:assert/strict';
 import {cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';

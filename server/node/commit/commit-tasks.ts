@@ -29,9 +29,9 @@ import {
 /** Where the tasks run. */
 export interface TaskScheduler {
   /** Runs a task soon, never at once; those of one call after the other in any order. */
-  soon(task: () => void): void;
+  readonly soon: (task: () => void) => void;
   /** Runs a task after so many milliseconds at the earliest; the result cancels it. */
-  after(delayMs: number, task: () => void): () => void;
+  readonly after: (delayMs: number, task: () => void) => () => void;
 }
 
 export interface CommitTasksOptions {

@@ -50,9 +50,9 @@ export interface CommitThreadsOptions {
 /** Starts the threads of a commit pipe. */
 export interface ThreadStarter {
   readonly loop: EventLoop;
-  startLog(start: LogThreadStart): ThreadHandle<LogRequest, LogNews>;
-  startApply(ring: RingMemory): ThreadHandle<ApplyRequest, WorkerNews>;
-  lend(store: Store): LentStore;
+  readonly startLog: (start: LogThreadStart) => ThreadHandle<LogRequest, LogNews>;
+  readonly startApply: (ring: RingMemory) => ThreadHandle<ApplyRequest, WorkerNews>;
+  readonly lend: (store: Store) => LentStore;
 }
 
 export interface CommitThreads {
@@ -66,7 +66,7 @@ export interface CommitThreads {
   /**
    * A request of `client` begins, for whom all of them must be told (single-client-detector.ts).
    */
-  asked(client: unknown): void;
+  readonly asked: (client: unknown) => void;
 }
 
 const ringBytesDefault = 4 << 20;

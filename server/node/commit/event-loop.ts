@@ -3,21 +3,21 @@ import {createTimers} from '#server/platform/real/clock.ts';
 
 export interface EventLoop {
   /** When everything that is ready now has had its turn: entries until then are one batch. */
-  atEndOfTick(task: () => void): void;
+  readonly atEndOfTick: (task: () => void) => void;
   /** Behind what the present event sends, before the next event. */
-  afterEvent(task: () => void): void;
+  readonly afterEvent: (task: () => void) => void;
   /** Behind the answers that promises resolved now lead to, before the next event. */
-  behindAnswers(task: () => void): void;
+  readonly behindAnswers: (task: () => void) => void;
   /** After some time; does not keep the process alive. The result cancels it. */
-  after(delayMs: number, task: () => void): () => void;
+  readonly after: (delayMs: number, task: () => void) => () => void;
 }
 
-const {after} = createTimers();
+const timers = createTimers();
 
 /** Node's. */
 export const nodeEventLoop: EventLoop = {
   atEndOfTick: task => void setImmediate(task),
   afterEvent: task => process.nextTick(() => process.nextTick(task)),
   behindAnswers: task => queueMicrotask(() => process.nextTick(task)),
-  after,
+  after: (delayMs, task) => timers.after(delayMs, task),
 };

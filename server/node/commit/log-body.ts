@@ -90,11 +90,15 @@ export abstract class LogBody<Log extends OwnedLog, Request, News> implements Th
   }
 
   get patienceMs(): number {
-    return this.#log?.nextSegment === 'ready' ? Number.POSITIVE_INFINITY : quietMs;
+    return this.#nextSegment === 'ready' ? Number.POSITIVE_INFINITY : quietMs;
   }
 
   tidy(): void {
-    if (this.#log?.nextSegment !== 'ready') this.perform(log => log.prepareNext());
+    if (this.#nextSegment !== 'ready') this.perform(log => log.prepareNext());
+  }
+
+  get #nextSegment(): SegmentLog['nextSegment'] {
+    return this.#log?.nextSegment ?? 'ready';
   }
 
   /** Carries out one request. */

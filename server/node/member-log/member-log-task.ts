@@ -25,7 +25,7 @@ export interface MemberLogTaskOptions {
 export interface MemberLogTask {
   readonly storage: RaftStorage;
   /** The log as it is now on the disk; undefined before the thread has begun with it. */
-  look(): StoredLog | undefined;
+  readonly look: () => StoredLog | undefined;
 }
 
 /** Goes on with an opened log. */

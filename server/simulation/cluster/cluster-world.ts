@@ -420,7 +420,13 @@ export class ClusterWorld {
 
   /** The log, what clients know, and every store say the same. */
   async #compare(): Promise<void> {
-    await this.#look();
+    let isOver = false;
+    const looking = this.#look().finally(() => {
+      isOver = true;
+    });
+    // What lies on a disk is read by its log thread.
+    await this.#go(() => isOver);
+    await looking;
     const history = new RegisterHistory();
     const places = new Map<string, LogIndex>();
     for (const {index, key, value} of this.#log.puts()) {

@@ -409,7 +409,10 @@ export class SimulatedServer implements FaultVictim {
   }
 
   #tasks(timers: Timers, delayMs: () => number): TaskScheduler {
-    return {soon: task => void timers.after(delayMs(), task), after: timers.after};
+    return {
+      soon: task => void timers.after(delayMs(), task),
+      after: (waitMs, task) => timers.after(waitMs, task),
+    };
   }
 
   #clockOf(scheduler: Scheduler): Clock {
