@@ -89,6 +89,12 @@ export class LabNode {
     this.#images.add(archive);
   }
 
+  /** Gives an image that is there another name, as a registry would hold two releases. */
+  async tag(image: string, name: string): Promise<void> {
+    const full = (short: string): string => `docker.io/${short}`;
+    await this.run('ctr', '-n', 'k8s.io', 'images', 'tag', '--force', full(image), full(name));
+  }
+
   /** Runs a command on the node, to its end. */
   run(...command: readonly string[]): Promise<string> {
     return run('nsenter', ...this.#entering(), ...command);

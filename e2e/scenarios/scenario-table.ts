@@ -1,13 +1,27 @@
 /** All scenarios, in the order in which they run. */
-import type {Scenario} from './scenario.ts';
-import {definitionsAccepted} from './e00-definitions.ts';
-import {appliedCluster} from './e01-applied.ts';
+import {definitionsAccepted} from './operator/e00-definitions.ts';
+import {appliedCluster, operatedLeaderKilled} from './operator/e01-applied.ts';
+import {restingCluster} from './operator/e02-rest.ts';
+import {operatorReleases, threeOperators} from './operator/e03-operators.ts';
+import {leadershipMoves, rollingChange} from './operator/e06-rolling-change.ts';
+import {earlierRelease, imageMissing, resourcesMissing} from './operator/e08-stuck-change.ts';
+import {settingsChange} from './operator/e10-settings.ts';
+import {nodesDrained} from './operator/e12-drains.ts';
+import {
+  nodeLost,
+  operatedFollowerDeleted,
+  quorumLost,
+  volumeLost,
+} from './operator/e14-lost-members.ts';
+import {operatedVolumesGrow, volumeFull} from './operator/e18-volumes.ts';
+import {deletedCluster, pausedCluster} from './operator/e30-pause.ts';
 import {threeMembers} from './s01-three-members.ts';
 import {fourthMember} from './s02-fourth-member.ts';
 import {leaderKilled} from './s13-leader-killed.ts';
 import {followerDeleted} from './s14-follower-deleted.ts';
 import {nodeOff} from './s16-node-off.ts';
 import {volumeGrows} from './s18-volume-grows.ts';
+import type {Scenario} from './scenario.ts';
 
 export const scenarios: readonly Scenario[] = [
   threeMembers,
@@ -18,6 +32,25 @@ export const scenarios: readonly Scenario[] = [
   volumeGrows,
   definitionsAccepted,
   appliedCluster,
+  restingCluster,
+  threeOperators,
+  operatorReleases,
+  rollingChange,
+  leadershipMoves,
+  imageMissing,
+  resourcesMissing,
+  settingsChange,
+  earlierRelease,
+  nodesDrained,
+  operatedLeaderKilled,
+  operatedFollowerDeleted,
+  volumeLost,
+  nodeLost,
+  quorumLost,
+  operatedVolumesGrow,
+  volumeFull,
+  deletedCluster,
+  pausedCluster,
 ];
 
 /** @param only - Ids between commas; empty: all. @throws {Error} for an id that is none. */

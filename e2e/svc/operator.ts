@@ -1,22 +1,30 @@
-/** Puts the operator of this checkout into the lab, as deploy/base describes it. */
+/** Puts the operator of this checkout into the lab, as deploy/base describes it, and asks it. */
+import assert from 'node:assert/strict';
 import {readdirSync} from 'node:fs';
 import {join} from 'node:path';
 import {eventually} from '../eventually.ts';
 import type {KubernetesObject} from '../lab/kubernetes.ts';
 import type {Lab} from '../lab/lab.ts';
+import {isReady, type Pod} from './cluster.ts';
 
 type Deployment = KubernetesObject & {
   readonly metadata: {readonly generation: number};
-  readonly status?: {readonly observedGeneration?: number; readonly availableReplicas?: number};
+  readonly spec: {readonly replicas: number};
+  readonly status?: {
+    readonly observedGeneration?: number;
+    readonly replicas?: number;
+    readonly updatedReplicas?: number;
+    readonly availableReplicas?: number;
+  };
 };
 
+type Lease = KubernetesObject & {readonly spec: {readonly holderIdentity?: string}};
+
 const root = join(import.meta.dirname, '../..');
-const deployment = {
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  namespace: 'svc-system',
-  name: 'svc-operator',
-} as const;
+const place = {namespace: 'svc-system', name: 'svc-operator'} as const;
+const deployment = {apiVersion: 'apps/v1', kind: 'Deployment', ...place} as const;
+const lease = {apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', ...place} as const;
+const metricsPort = 8_080;
 
 /** What has to be in the checkout. */
 export const operatorNeeds = ['operator/main.ts', 'deploy/base/kustomization.yaml'] as const;
@@ -31,8 +39,69 @@ export async function applyDefinitions(lab: Lab): Promise<void> {
 /** Resolves when it is available; one that is there already is brought up to date. */
 export async function installOperator(lab: Lab): Promise<void> {
   await lab.applyFiles(join(root, 'deploy/base'), {kustomize: true});
+  await changeOperator(lab, {replicas: 1});
+}
+
+/** Changes its Deployment and waits until that is carried out. @param spec - A merge patch. */
+export async function changeOperator(lab: Lab, spec: object): Promise<void> {
+  await lab.kubernetes.patch(deployment, {spec});
   await eventually('the operator', async () => {
-    const {metadata, status} = await lab.kubernetes.get<Deployment>(deployment);
-    return status?.observedGeneration === metadata.generation && status.availableReplicas === 1;
+    const {metadata, spec: wanted, status} = await lab.kubernetes.get<Deployment>(deployment);
+    const {
+      observedGeneration,
+      replicas = 0,
+      updatedReplicas = 0,
+      availableReplicas = 0,
+    } = status ?? {};
+    return (
+      observedGeneration === metadata.generation &&
+      [replicas, updatedReplicas, availableReplicas].every(count => count === wanted.replicas)
+    );
   });
+}
+
+/** A process of the operator. */
+export class OperatorPod {
+  readonly pod: Pod;
+
+  constructor(pod: Pod) {
+    this.pod = pod;
+  }
+
+  /** The sum of the series of a metric that carry these labels. */
+  async metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
+    const address = `http://${this.pod.status.podIP}:${metricsPort}/metrics`;
+    const response = await fetch(address, {signal: AbortSignal.timeout(5_000)});
+    const series = (await response.text()).split('\n').filter(line => {
+      const isOfName = line.startsWith(`${name}{`) || line.startsWith(`${name} `);
+      return (
+        isOfName && Object.entries(labels).every(([key, is]) => line.includes(`${key}="${is}"`))
+      );
+    });
+    // A line may end with a time behind its value.
+    const values = series.map(line => Number(line.replace(/^.*?[} ]\s*/, '').split(' ')[0]));
+    assert.ok(!values.some(Number.isNaN), `${name}: ${series.join(' ')}`);
+    return values.reduce((sum, value) => sum + value, 0);
+  }
+}
+
+/** Those that are ready. */
+export async function operators(lab: Lab): Promise<readonly OperatorPod[]> {
+  const {namespace, name} = place;
+  const reference = {apiVersion: 'v1', kind: 'Pod', namespace};
+  const pods = await lab.kubernetes.list<Pod>(reference, `app.kubernetes.io/name=${name}`);
+  return pods.filter(isReady).map(pod => new OperatorPod(pod));
+}
+
+/** The pod that holds the lease; undefined while nobody does. */
+export async function leaseHolder(lab: Lab): Promise<OperatorPod | undefined> {
+  const {spec} = await lab.kubernetes.get<Lease>(lease);
+  const all = await operators(lab);
+  return all.find(({pod}) => spec.holderIdentity?.startsWith(`${pod.metadata.name}_`));
+}
+
+/** What all operators that are there have logged. */
+export async function operatorLogs(lab: Lab, namespace: string = place.namespace): Promise<string> {
+  const selector = ['-l', `app.kubernetes.io/name=${place.name}`, '--tail=-1'];
+  return lab.kubectl('logs', '-n', namespace, ...selector);
 }

@@ -101,6 +101,10 @@ export const reasons = {
     'a database has no archive',
     'see status.databases of the SvcBackup for what the server said',
   ),
+  BackupOverdue: warning(
+    'the last good backup of a schedule is older than two of its ticks, or there is none',
+    'see the SvcBackups of the schedule, and whether the operator was away',
+  ),
   BackupSkipped: normal('another backup of the same database was running'),
   Scheduled: normal('the next run is known'),
   Suspended: normal('the schedule begins no runs'),

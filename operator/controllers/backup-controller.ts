@@ -61,7 +61,6 @@ interface Chosen {
 
 const REST_MS = 3_600_000;
 const BUSY_MS = 10_000;
-const SCHEDULE_LABEL = 'svc.io/schedule';
 
 export class BackupController {
   readonly #options: BackupControllerOptions;
@@ -121,7 +120,7 @@ export class BackupController {
       .filter(
         run =>
           run.metadata.namespace === metadata.namespace &&
-          run.metadata.labels?.[SCHEDULE_LABEL] === metadata.name,
+          run.metadata.labels?.[labels.schedule] === metadata.name,
       )
       .map(run => ({
         name: run.metadata.name,
@@ -157,6 +156,7 @@ export class BackupController {
     const written = await this.#write(kinds.backup, object, rest, [decision.condition]);
     if (decision.isDone) {
       this.#waiting.delete(key);
+      if (isOpen) this.#wakeSchedule(object);
       if (isOpen && decision.status.phase !== 'Failed') await this.#prune(object, decision.status);
       return REST_MS;
     }
@@ -171,6 +171,13 @@ export class BackupController {
       void this.#run(written, name, decision.spec, chosen);
     }
     return BUSY_MS;
+  }
+
+  /** The schedule of a run says how it ended. */
+  #wakeSchedule({metadata}: KubeObject): void {
+    const schedule = metadata.labels?.[labels.schedule];
+    if (schedule === undefined) return;
+    this.#options.later('schedule', `${metadata.namespace ?? ''}/${schedule}`, 0);
   }
 
   /** Waits for one archive; does not reject. */
@@ -249,7 +256,7 @@ export class BackupController {
   async #prune(object: KubeObject, {databases = []}: BackupStatus): Promise<void> {
     const {store, admin, logger} = this.#options;
     const {namespace = '', labels: marks} = object.metadata;
-    const schedule = store.get(kinds.schedule, `${namespace}/${marks?.[SCHEDULE_LABEL] ?? ''}`);
+    const schedule = store.get(kinds.schedule, `${namespace}/${marks?.[labels.schedule] ?? ''}`);
     const chosen = schedule && (await this.#serverFor(object));
     if (schedule === undefined || chosen === undefined) return;
     const {value: spec, problems} = checkSpec(scheduleSpec, scheduleRules, {value: schedule.spec});
@@ -337,7 +344,7 @@ function runObject(
     metadata: {
       name,
       namespace,
-      labels: {[SCHEDULE_LABEL]: owner, [labels.cluster]: clusterRef.name},
+      labels: {[labels.schedule]: owner, [labels.cluster]: clusterRef.name},
       ownerReferences: [
         {apiVersion: API_VERSION, kind: kinds.schedule.kind, name: owner, uid, controller: true},
       ],

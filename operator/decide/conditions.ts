@@ -4,6 +4,7 @@
 import type {NewCondition} from '#operator/api/conditions.ts';
 import type {ClusterPhase} from '#operator/api/cluster-status.ts';
 import type {Reason} from '#operator/api/reasons.ts';
+import {backupHealth} from './backup-health.ts';
 import {majorityOf, type View} from './view.ts';
 import {type Member, nameOf} from './members.ts';
 import type {Observation} from './observation.ts';
@@ -32,12 +33,13 @@ function verdict(status: NewCondition['status'], reason: Reason, message: string
 }
 
 export function conditionsOf(seen: Seen): readonly NewCondition[] {
+  const {nowMs, backups} = seen.observed;
   const verdicts = {
     Available: available(seen),
     Progressing: progressing(seen),
     Degraded: degraded(seen),
     Reconciled: reconciled(seen),
-    BackupHealthy: verdict('Unknown', 'NoBackupYet', 'no backup schedule reports to this cluster'),
+    BackupHealthy: backupHealth({nowMs, ...backups}),
     Paused:
       seen.mode === 'paused'
         ? verdict('True', 'Paused', 'take the annotation svc.io/paused away to go on')

@@ -7,6 +7,7 @@
 import type {Volume} from '#operator/objects/names.ts';
 import type {KubeObject} from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
+import type {BackupsSeen} from './backup-health.ts';
 import type {Answer} from './view.ts';
 
 export interface PodFacts {
@@ -72,6 +73,8 @@ export interface Observation {
   readonly claims: readonly ClaimFacts[];
   /** Whether the Secrets with the password and the token hold their keys. */
   readonly secrets: Readonly<Record<'root' | 'token', boolean>>;
+  /** Its schedules and runs of backups. */
+  readonly backups: Omit<BackupsSeen, 'nowMs'>;
   /** By peer id. Empty where no pod runs. */
   readonly answers: ReadonlyMap<string, Answer>;
 }

@@ -8,6 +8,7 @@ import {ports} from '#operator/api/group.ts';
 import {quantityValue} from '#operator/api/quantity.ts';
 import {names, peerIdOf, selectorLabels} from '#operator/objects/names.ts';
 import {clusterNameOf} from '#operator/objects/settings.ts';
+import {lastBackupOf} from './backup-health.ts';
 import {conditionsOf, phaseOf, type Seen} from './conditions.ts';
 import type {Member} from './members.ts';
 import type {Plan} from './plan.ts';
@@ -56,7 +57,8 @@ export function statusOf(input: StatusInput): ClusterStatus {
       rw: `${names.rw(cluster)}.${metadata.namespace}.svc:${ports.http}`,
       ro: `${names.ro(cluster)}.${metadata.namespace}.svc:${ports.http}`,
     },
-    lastBackup: before?.lastBackup,
+    // Its object may be gone by now.
+    lastBackup: lastBackupOf(observed.backups.backups) ?? before?.lastBackup,
   };
 }
 

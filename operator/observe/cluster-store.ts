@@ -7,7 +7,7 @@
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {GROUP, labels} from '#operator/api/group.ts';
-import {at, type KubeObject, labelOf} from '#operator/api/kube-object.ts';
+import {at, type KubeObject, labelOf, textAt} from '#operator/api/kube-object.ts';
 import type {Key, Kind, KubeApi} from '#operator/kubernetes/api.ts';
 import {Informer} from '#operator/kubernetes/informer.ts';
 import type {Priority} from '#operator/kubernetes/key-queue.ts';
@@ -55,6 +55,7 @@ export class ClusterStore {
       for (const kind of ['schedule', 'backup'] as const) {
         this.#watch(kinds[kind], namespace, undefined, (now, before) => {
           if (isWorthALook(now, before)) options.onBackup(kind, keyOfObject(now ?? before));
+          this.#wakeBackedUp(now, before);
         });
       }
     }
@@ -130,6 +131,24 @@ export class ClusterStore {
     const isUrgent = now === undefined || now.metadata.deletionTimestamp !== undefined;
     this.#options.onCluster(`${object.metadata.namespace}/${cluster}`, isUrgent ? 'high' : 'low');
   }
+
+  /** The cluster of a schedule or a backup says how its backups go. */
+  #wakeBackedUp(now: KubeObject | undefined, before: KubeObject | undefined): void {
+    const object = now ?? before;
+    const cluster = object && textAt(object.spec, 'clusterRef', 'name');
+    if (object === undefined || cluster === undefined || isEquallyHealthy(now, before)) return;
+    this.#options.onCluster(`${object.metadata.namespace}/${cluster}`, 'low');
+  }
+}
+
+/** Nothing changed that the condition BackupHealthy is made from. */
+function isEquallyHealthy(now: KubeObject | undefined, before: KubeObject | undefined): boolean {
+  if (now === undefined || before === undefined) return false;
+  return (
+    now.metadata.generation === before.metadata.generation &&
+    textAt(now.status, 'phase') === textAt(before.status, 'phase') &&
+    textAt(now.status, 'lastSuccessfulTime') === textAt(before.status, 'lastSuccessfulTime')
+  );
 }
 
 function keyOfObject(object: KubeObject | undefined): Key {

@@ -13,6 +13,8 @@ import {
   textAt,
 } from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
+import {durationMs} from '#operator/api/schema.ts';
+import type {BackupFacts, ScheduleFacts} from '#operator/decide/backup-health.ts';
 import type {ClaimFacts, PodFacts, SetFacts} from '#operator/decide/observation.ts';
 import {ordinalOf, type Volume} from '#operator/objects/names.ts';
 import {SETTINGS_ANNOTATION} from '#operator/objects/pod-template.ts';
@@ -126,5 +128,30 @@ export function setFacts(set: KubeObject): SetFacts {
         textAt(template, 'spec', 'resources', 'requests', 'storage') ?? '0',
       ]),
     ),
+  };
+}
+
+export function scheduleFacts({metadata, spec, status}: KubeObject): ScheduleFacts {
+  return {
+    name: metadata.name,
+    expression: textAt(spec, 'schedule') ?? '',
+    isSuspended: at(spec, 'suspend') === true,
+    startingDeadlineMs: durationMs(textAt(spec, 'startingDeadline') ?? DEADLINE),
+    createdMs: timeOf(metadata.creationTimestamp) ?? 0,
+    lastSuccessMs: timeOf(textAt(status, 'lastSuccessfulTime')),
+  };
+}
+
+/** Where an API server without defaults let a schedule pass that says none. */
+const DEADLINE = '15m';
+
+export function backupFacts(object: KubeObject): BackupFacts {
+  const {metadata, status} = object;
+  return {
+    name: metadata.name,
+    schedule: labelOf(object, labels.schedule),
+    phase: textAt(status, 'phase') ?? 'Pending',
+    createdMs: timeOf(metadata.creationTimestamp) ?? 0,
+    finishedAt: textAt(status, 'finishedAt'),
   };
 }

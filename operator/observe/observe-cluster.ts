@@ -13,12 +13,13 @@ import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import {AdminError, type ServerAdmin} from '#operator/database/admin.ts';
 import {idOf} from '#operator/decide/objects-wanted.ts';
 import type {Observation, PodFacts} from '#operator/decide/observation.ts';
+import type {BackupsSeen} from '#operator/decide/backup-health.ts';
 import type {Answer} from '#operator/decide/view.ts';
-import {hasReason, type KubeApi} from '#operator/kubernetes/api.ts';
+import {hasReason, type Kind, type KubeApi} from '#operator/kubernetes/api.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
 import {hostOf, names, peerIdOf} from '#operator/objects/names.ts';
 import {rootSecret, tokenSecret} from '#operator/objects/pod-template.ts';
-import {claimFacts, podFacts, setFacts} from './facts.ts';
+import {backupFacts, claimFacts, podFacts, scheduleFacts, setFacts} from './facts.ts';
 import {type ClusterStore, owned} from './cluster-store.ts';
 
 export interface ObserveOptions {
@@ -67,6 +68,7 @@ export async function observeCluster(
     pods,
     claims: claimObjects.flatMap(one => claimFacts(cluster, one, node => missing.has(node)) ?? []),
     secrets: {root: password !== undefined, token: token !== undefined},
+    backups: backupsOf(store, object),
     answers: await answersOf(cluster, pods, password, options),
   };
   return {observation, password};
@@ -74,6 +76,21 @@ export async function observeCluster(
 
 function ownObjects(store: ClusterStore, {metadata}: KubeObject): readonly KubeObject[] {
   return owned.flatMap(kind => store.ofCluster(kind, metadata));
+}
+
+function backupsOf(store: ClusterStore, {metadata}: KubeObject): Observation['backups'] {
+  const own = (kind: Kind): readonly KubeObject[] =>
+    store
+      .all(kind)
+      .filter(
+        one =>
+          one.metadata.namespace === metadata.namespace &&
+          textAt(one.spec, 'clusterRef', 'name') === metadata.name,
+      );
+  return {
+    schedules: own(kinds.schedule).map(scheduleFacts),
+    backups: own(kinds.backup).map(backupFacts),
+  };
 }
 
 async function answersOf(

@@ -37,6 +37,9 @@ test('each tick is one run with one archive a database, and old ones go', async 
   }
   const conditions = listAt(status(world), 'conditions').map(one => at(one, 'reason'));
   assert.deepEqual(conditions, ['Scheduled', 'BackupsCurrent']);
+  const health = world.cluster().status?.conditions?.find(({type}) => type === 'BackupHealthy');
+  assert.deepEqual([health?.status, health?.reason], ['True', 'BackupsCurrent']);
+  assert.match(world.cluster().status?.lastBackup?.name ?? '', /^often-/);
   await world.end();
 });
 
@@ -64,5 +67,22 @@ test('a backup of a cluster that is not there fails and says so', async () => {
   const backup = world.kubernetes.store.get({kind: kinds.backup, namespace: 'shop', name: 'once'});
   assert.equal(textAt(backup.status, 'phase'), 'Failed');
   assert.equal(at(listAt(backup.status, 'conditions')[0], 'reason'), 'ClusterMissing');
+  await world.end();
+});
+
+test('a schedule whose runs never begin in time makes its cluster unhealthy', async () => {
+  const world = await running(4);
+  schedule(world, {schedule: '*/5 * * * *', startingDeadline: '1m'});
+  world.kubernetes.store.patch(
+    {kind: kinds.schedule, namespace: 'shop', name: 'often'},
+    {spec: {clusterRef: {name: 'db'}, databases: ['no-such']}},
+  );
+  const isUnhealthy = (): boolean =>
+    world
+      .cluster()
+      .status?.conditions?.some(
+        ({type, status: is}) => type === 'BackupHealthy' && is === 'False',
+      ) === true;
+  assert.ok(await world.time.run(20 * 60_000, isUnhealthy));
   await world.end();
 });

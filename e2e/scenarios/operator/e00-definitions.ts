@@ -6,10 +6,10 @@
  * its cost would keep every one of them from starting.
  */
 import assert from 'node:assert/strict';
-import {eventually} from '../eventually.ts';
-import {type KubernetesObject, RefusedByApiServer} from '../lab/kubernetes.ts';
-import {applyDefinitions} from '../svc/operator.ts';
-import type {Scenario, World} from './scenario.ts';
+import {eventually} from '../../eventually.ts';
+import {type KubernetesObject, RefusedByApiServer} from '../../lab/kubernetes.ts';
+import {applyDefinitions} from '../../svc/operator.ts';
+import type {Scenario, World} from '../scenario.ts';
 
 type Definition = KubernetesObject & {
   readonly status?: {
