@@ -29,6 +29,7 @@ const requestSeconds = 3;
 
 export class Ledger {
   readonly #client: ServerClient;
+  readonly #requestSeconds: number;
   readonly #acknowledged = new Set<string>();
   #stops = false;
   #running: Promise<unknown> = Promise.resolve();
@@ -36,15 +37,24 @@ export class Ledger {
   #longestGapMs = 0;
   #repeated = 0;
 
-  private constructor(client: ServerClient) {
+  private constructor(client: ServerClient, requestSeconds: number) {
     this.#client = client;
+    this.#requestSeconds = requestSeconds;
   }
 
-  /** Makes the database and begins to write. @param client - Of a service in front of all. */
-  static async open(client: ServerClient, {writers = 4} = {}): Promise<Ledger> {
+  /**
+   * Makes the database and begins to write.
+   *
+   * @param client - Of a service in front of all.
+   * @param options - `seconds`: how long a writer waits for an answer before it asks anew.
+   */
+  static async open(
+    client: ServerClient,
+    {writers = 4, seconds = requestSeconds} = {},
+  ): Promise<Ledger> {
     await client.server(`create database ${database}`);
     await client.command(database, 'CREATE DOCUMENT TYPE Entry');
-    const ledger = new Ledger(client);
+    const ledger = new Ledger(client, seconds);
     ledger.#lastMs = performance.now();
     const numbers = Array.from({length: writers}, (_, writer) => writer);
     ledger.#running = Promise.all(numbers.map(writer => ledger.#write(writer)));
@@ -114,7 +124,7 @@ export class Ledger {
       await this.#client.command(database, 'INSERT INTO Entry SET writer = ?, n = ?', {
         requestId: nameOf(entry),
         params: [entry.writer, entry.n],
-        seconds: requestSeconds,
+        seconds: this.#requestSeconds,
       });
       return true;
     } catch (error) {

@@ -5,14 +5,15 @@
  * seen. A change of the members first asks the leader again: the term, the leader and the set of
  * members must be those under which it was decided, so that an operator that slept does nothing.
  */
-import {ports, labels} from '#operator/api/group.ts';
+import {labels} from '#operator/api/group.ts';
 import type {KubeObject} from '#operator/api/kube-object.ts';
 import {generatedSecret} from '#operator/objects/configuration.ts';
-import {hostOf, ordinalOfPeer} from '#operator/objects/names.ts';
+import {ordinalOfPeer} from '#operator/objects/names.ts';
 import {SETTINGS_ANNOTATION} from '#operator/objects/pod-template.ts';
 import {AdminError, type ServerAddress, type ServerAdmin} from '#operator/database/admin.ts';
 import type {Action, Under} from '#operator/decide/decision.ts';
 import type {Observation} from '#operator/decide/observation.ts';
+import {placeOf} from '#operator/decide/members.ts';
 import {viewOf} from '#operator/decide/view.ts';
 import {clusterNameOf} from '#operator/objects/settings.ts';
 import {hasReason, type Kind, type KubeApi, type Ref} from '#operator/kubernetes/api.ts';
@@ -190,7 +191,7 @@ function serverOf(peerId: string, {observation, password}: ActOptions): ServerAd
   if (ordinal === undefined || password === undefined) {
     throw new Outdated(`${peerId} is no server of this cluster`);
   }
-  return {host: hostOf(observation.cluster, ordinal), port: ports.http, password};
+  return {...placeOf(observation, ordinal), password};
 }
 
 function refOf(kind: Kind, name: string, {observation}: ActOptions): Ref {

@@ -10,7 +10,7 @@ import type {Logger} from '#server/platform/logger.ts';
 import {checkCluster} from '#operator/api/cluster-check.ts';
 import {checkSpec} from '#operator/api/check.ts';
 import {type Condition, type NewCondition, transitioned} from '#operator/api/conditions.ts';
-import {API_VERSION, labels, ports} from '#operator/api/group.ts';
+import {API_VERSION, labels} from '#operator/api/group.ts';
 import {canonicalJson, type KubeObject, textAt} from '#operator/api/kube-object.ts';
 import {type Reason, reasons} from '#operator/api/reasons.ts';
 import {durationMs} from '#operator/api/schema.ts';
@@ -23,13 +23,12 @@ import {
 import {AdminError, type ServerAddress, type ServerAdmin} from '#operator/database/admin.ts';
 import {type DatabaseRun, decideBackup, NOT_AVAILABLE} from '#operator/decide/decide-backup.ts';
 import {decideSchedule, type RunFacts} from '#operator/decide/decide-schedule.ts';
-import {membersOf} from '#operator/decide/members.ts';
+import {membersOf, placeOf} from '#operator/decide/members.ts';
 import {expired} from '#operator/decide/retention.ts';
 import {viewOf} from '#operator/decide/view.ts';
 import {hasReason, type Key, type KubeApi, keyOf, type Kind} from '#operator/kubernetes/api.ts';
 import type {EventRecorder} from '#operator/kubernetes/event-recorder.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
-import {hostOf} from '#operator/objects/names.ts';
 import {clusterNameOf} from '#operator/objects/settings.ts';
 import type {ClusterStore} from '#operator/observe/cluster-store.ts';
 import {observeCluster} from '#operator/observe/observe-cluster.ts';
@@ -248,7 +247,7 @@ export class BackupController {
           ? (follower ?? leader)
           : members.find(({ordinal}) => String(ordinal) === target);
     if (member?.pod === undefined) return undefined;
-    const server = {host: hostOf(cluster, member.ordinal), port: ports.http, password};
+    const server = {...placeOf(observation, member.ordinal), password};
     return {server, pod: member.pod.name};
   }
 

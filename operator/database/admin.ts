@@ -10,6 +10,10 @@ import type {MemberReport} from '#operator/decide/view.ts';
 /** One server, and the password of root there. */
 export interface ServerAddress {
   readonly host: string;
+  /**
+   * Where the host is, when that is known: a name may still lead to the pod that was there before.
+   */
+  readonly address: string | undefined;
   readonly port: number;
   readonly password: string;
 }

@@ -5,7 +5,8 @@
  * as long as the server itself gives them.
  * Source: docs/http.md, docs/cluster.md.
  */
-import {type Answer, type Endpoint, endpoint, exchange} from '#server/client/exchange.ts';
+import {type Endpoint, endpoint} from '#server/client/exchange.ts';
+import {exchangeJson, type JsonAnswer} from '#server/client/json-exchange.ts';
 import {errorBodyOf} from '#server/client/server-error.ts';
 import {at, listAt, numberAt, textAt} from '#operator/api/kube-object.ts';
 import type {MemberReport, ReportedPeer} from '#operator/decide/view.ts';
@@ -103,27 +104,24 @@ export class HttpAdmin implements ServerAdmin {
     const sent = {
       method,
       path: `/api/v1${path}`,
-      headers: {
-        Authorization: `Basic ${credentials}`,
-        ...(body === undefined ? {} : {'Content-Type': 'application/json'}),
-      },
-      again: method === 'GET',
-      ...(body === undefined ? {} : {body: JSON.stringify(body)}),
+      headers: {Authorization: `Basic ${credentials}`},
+      body,
       signal: AbortSignal.timeout(timeoutMs),
     };
-    let answer: Answer;
+    let answer: JsonAnswer;
     try {
-      answer = await exchange(this.#endpointOf(server, timeoutMs), sent);
+      answer = await exchangeJson(this.#endpointOf(server, timeoutMs), sent);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       throw new AdminError('silent', `${server.host}: ${message}`, error);
     }
-    if (answer.status < 300) return parsed(answer.text);
+    if (answer.status < 300) return answer.json;
     throw refusalOf(server, answer);
   }
 
-  #endpointOf({host, port}: ServerAddress, timeoutMillis: number): Endpoint {
-    const name = `${host}:${port}`;
+  #endpointOf({host, address, port}: ServerAddress, timeoutMillis: number): Endpoint {
+    const at = address ?? host;
+    const name = `${at.includes(':') ? `[${at}]` : at}:${port}`;
     const known = this.#endpoints.get(name);
     if (known !== undefined) return {...known, timeoutMillis};
     if (this.#endpoints.size >= HOSTS_MAX) this.close();
@@ -133,15 +131,7 @@ export class HttpAdmin implements ServerAdmin {
   }
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function refusalOf({host}: ServerAddress, {status, text}: Answer): AdminError {
+function refusalOf({host}: ServerAddress, {status, text}: JsonAnswer): AdminError {
   const {error, detail, exception = ''} = errorBodyOf(text);
   const said = [error, detail].filter(part => part !== undefined && part !== '').join(': ');
   return new AdminError(reasonOf(status, text, exception), `${host}: ${status} ${said}`);

@@ -5,7 +5,8 @@
 import type {Answer, View, ViewMember} from './view.ts';
 import {isOwn, majorityOf} from './view.ts';
 import type {ClaimFacts, Observation, PodFacts} from './observation.ts';
-import {ordinalOfPeer, peerIdOf} from '#operator/objects/names.ts';
+import {ports} from '#operator/api/group.ts';
+import {hostOf, ordinalOfPeer, peerIdOf} from '#operator/objects/names.ts';
 import {clusterNameOf} from '#operator/objects/settings.ts';
 
 export interface Member {
@@ -101,6 +102,23 @@ export function successorOf(
         (a.seat?.lag ?? 0) - (b.seat?.lag ?? 0) ||
         a.ordinal - b.ordinal,
     )[0];
+}
+
+/** Where the server of a member listens. */
+export interface Place {
+  readonly host: string;
+  readonly address: string | undefined;
+  readonly port: number;
+}
+
+export function placeOf({cluster, pods}: Pick<Observation, 'cluster' | 'pods'>, ordinal: number) {
+  const pod = pods.find(one => one.ordinal === ordinal);
+  const place: Place = {
+    host: hostOf(cluster, ordinal),
+    address: pod?.address,
+    port: ports.http,
+  };
+  return place;
 }
 
 /** The word for a member in messages. */

@@ -20,6 +20,8 @@ export interface PodFacts {
   /** Milliseconds since 1970 at which it became ready, or stopped being so. */
   readonly readyChangedMs: number;
   readonly createdMs: number;
+  /** Undefined before it has one. */
+  readonly address: string | undefined;
   /** The process runs. */
   readonly isStarted: boolean;
   /** Its process does not run, or ends again and again: deleting the pod takes nothing away. */

@@ -4,7 +4,8 @@
  * Lists are paged and their `managedFields` dropped, which nobody here reads and which are often
  * most of an object.
  */
-import {type Answer, exchange, exchangeStream, linesOf, readAll} from '#server/client/exchange.ts';
+import {type Answer, exchangeStream, linesOf, readAll} from '#server/client/exchange.ts';
+import {exchangeJson, type JsonAnswer} from '#server/client/json-exchange.ts';
 import {FIELD_MANAGER} from '#operator/api/group.ts';
 import {at, type KubeObject, textAt} from '#operator/api/kube-object.ts';
 import type {Access} from './access.ts';
@@ -146,27 +147,18 @@ export class HttpKubeApi implements KubeApi {
   }
 
   async #call({method, path, body, contentType = 'application/json'}: Call): Promise<unknown> {
-    let answer: Answer;
+    let answer: JsonAnswer;
     try {
-      const headers = {
-        Accept: 'application/json',
-        ...(body === undefined ? {} : {'Content-Type': contentType}),
-        ...(await this.#access.headers()),
-      };
-      const sent = {
-        method,
-        path: this.#path(path),
-        headers,
-        again: method === 'GET',
-        ...(body === undefined ? {} : {body: JSON.stringify(body)}),
-      };
-      answer = await exchange(this.#access.endpoint(CALL_MS), sent);
+      const headers = await this.#access.headers();
+      const sent = {method, path: this.#path(path), headers, body, contentType};
+      answer = await exchangeJson(this.#access.endpoint(CALL_MS), sent);
     } catch (error) {
       const what = `${method} ${path.replace(/\?.*/, '')}: ${messageOf(error)}`;
       throw new ApiError(0, 'Network', what, {cause: error});
     }
     if (answer.status >= 300) throw errorOf(answer);
-    return JSON.parse(answer.text) as unknown;
+    if (answer.json !== undefined) return answer.json;
+    throw new ApiError(answer.status, 'Other', `${method} ${path}: the answer is no JSON`);
   }
 
   /** A server may lie behind a path of its own. */

@@ -46,6 +46,7 @@ export function podFacts(
     isReady,
     readyChangedMs: timeOf(textAt(ready, 'lastTransitionTime')) ?? createdMs,
     createdMs,
+    address: textAt(pod, 'status', 'podIP'),
     isStarted,
     isBroken: !isReady && (!isStarted || restarts > 0),
     isTerminating: metadata.deletionTimestamp !== undefined || deleted.has(uid),

@@ -7,17 +7,17 @@
  */
 import type {Clock} from '#server/platform/clock.ts';
 import {checkCluster} from '#operator/api/cluster-check.ts';
-import {ports} from '#operator/api/group.ts';
 import {type KubeObject, textAt} from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import {AdminError, type ServerAdmin} from '#operator/database/admin.ts';
+import {placeOf} from '#operator/decide/members.ts';
 import {idOf} from '#operator/decide/objects-wanted.ts';
 import type {Observation, PodFacts} from '#operator/decide/observation.ts';
 import type {BackupsSeen} from '#operator/decide/backup-health.ts';
 import type {Answer} from '#operator/decide/view.ts';
 import {hasReason, type Kind, type KubeApi} from '#operator/kubernetes/api.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
-import {hostOf, names, peerIdOf} from '#operator/objects/names.ts';
+import {names, peerIdOf} from '#operator/objects/names.ts';
 import {rootSecret, tokenSecret} from '#operator/objects/pod-template.ts';
 import {backupFacts, claimFacts, podFacts, scheduleFacts, setFacts} from './facts.ts';
 import {type ClusterStore, owned} from './cluster-store.ts';
@@ -103,7 +103,7 @@ async function answersOf(
   const running = pods.filter(({isStarted}) => isStarted);
   const answers = await Promise.all(
     running.map(async ({ordinal}): Promise<readonly [string, Answer]> => {
-      const server = {host: hostOf(cluster, ordinal), port: ports.http, password};
+      const server = {...placeOf({cluster, pods}, ordinal), password};
       const peerId = peerIdOf(cluster, ordinal);
       try {
         return [peerId, {kind: 'report', report: await admin.status(server)}];

@@ -47,7 +47,8 @@ export const operatedLeaderKilled: Scenario = {
     await installOperator(world.lab);
     const operated = await Operated.apply(world);
     const {cluster} = operated;
-    const ledger = await Ledger.open(await operated.writer());
+    // Of a pod that was killed no answer comes, not even a refusal.
+    const ledger = await Ledger.open(await operated.writer(), {seconds: 1});
     for (let round = 1; round <= kills; round++) {
       const leader = await cluster.leader();
       ledger.takeLongestGapMs();
