@@ -11,7 +11,7 @@ import {generatedSecret} from '#operator/objects/configuration.ts';
 import {ordinalOfPeer} from '#operator/objects/names.ts';
 import {SETTINGS_ANNOTATION} from '#operator/objects/pod-template.ts';
 import {AdminError, type ServerAddress, type ServerAdmin} from '#operator/database/admin.ts';
-import type {Action, Under} from '#operator/decide/decision.ts';
+import type {Action, RestoreFrom, Under} from '#operator/decide/decision.ts';
 import type {Observation} from '#operator/decide/observation.ts';
 import {placeOf} from '#operator/decide/members.ts';
 import {viewOf} from '#operator/decide/view.ts';
@@ -30,8 +30,17 @@ export interface ActOptions {
   readonly secretText: () => string;
   /** What a write was answered with. */
   readonly onWritten: (kind: Kind, object: KubeObject) => void;
+  /** Begins a restore, and comes back before it ends. */
+  readonly beginRestore: (order: RestoreOrder) => void;
   /** A pod whose deletion was asked for. */
   readonly onPodDeleted: (uid: string) => void;
+}
+
+/** A database that is to be restored by a server. */
+export interface RestoreOrder {
+  readonly server: ServerAddress;
+  readonly database: string;
+  readonly from: RestoreFrom;
 }
 
 /** What was decided no longer fits what is: look again. */
@@ -85,6 +94,10 @@ async function carryOutOne(action: Action, options: ActOptions): Promise<void> {
     }
     case 'set-settings':
       return await setSettings(action, options);
+    case 'restore-database': {
+      const {peerId, database, from} = action;
+      return options.beginRestore({server: serverOf(peerId, options), database, from});
+    }
     default:
       return await changeMembers(action, options);
   }

@@ -13,6 +13,7 @@ export const ownedSettings = [
   'svc.server.rootPath',
   'svc.server.databaseDirectory',
   'svc.server.configDirectory',
+  'svc.server.backupDirectory',
   'svc.server.rootPassword',
   'svc.server.rootPasswordPath',
   'svc.server.defaultDatabases',
@@ -144,6 +145,16 @@ export const clusterRules: readonly Rule<ClusterSpec>[] = [
     holds: ({bootstrap}) => {
       const from = bootstrap?.recovery;
       return from === undefined || count(from.backupName, from.claim, from.url) === 1;
+    },
+  },
+  {
+    path: 'spec.bootstrap.recovery',
+    cel: '!has(self.url) || (has(self.databases) && self.databases.size() > 0)',
+    message:
+      'bootstrap.recovery.url needs databases: each is fetched from <url>/<database>.zip by its name',
+    holds: ({bootstrap}) => {
+      const from = bootstrap?.recovery;
+      return from?.url === undefined || from.databases.length > 0;
     },
   },
   {

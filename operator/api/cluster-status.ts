@@ -29,6 +29,7 @@ const sentence = (says: string) => text({says, maxLength: 1_024});
 export const phases = [
   'Pending',
   'Creating',
+  'Recovering',
   'Running',
   'Upgrading',
   'Scaling',
@@ -71,6 +72,25 @@ const operation = object(
   },
 );
 
+const recovery = object(
+  {says: 'How the beginning out of backups goes, or went.'},
+  {
+    phase: oneOf(['Restoring', 'Restored', 'Completed', 'Failed'], {says: 'Where it stands.'}),
+    databases: listOf(
+      {says: 'The databases that are wanted.', max: 64, keys: ['name']},
+      object(
+        {says: 'A database.'},
+        {
+          name: text({says: 'Its name.', maxLength: 128}),
+          phase: oneOf(['Pending', 'Restored', 'Failed'], {says: 'Where it stands.'}),
+          error: optional(sentence('Why it cannot be restored.')),
+        },
+      ),
+    ),
+    retry: optional(sentence('The text of svc.io/retry-recovery that was acted upon.')),
+  },
+);
+
 export const clusterStatus = object(
   {says: 'What the cluster is.'},
   {
@@ -106,6 +126,7 @@ export const clusterStatus = object(
         },
       ),
     ),
+    recovery: optional(recovery),
     endpoints: optional(
       object(
         {says: 'Where clients connect.'},
@@ -123,5 +144,6 @@ export const clusterStatus = object(
 
 export type ClusterStatus = ValueOf<typeof clusterStatus>;
 export type ClusterPhase = (typeof phases)[number];
+export type RecoveryStatus = NonNullable<ClusterStatus['recovery']>;
 export type MemberStatus = NonNullable<ClusterStatus['members']>[number];
 export type OperationStatus = NonNullable<ClusterStatus['operation']>;

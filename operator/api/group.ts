@@ -40,6 +40,8 @@ export const annotations = {
   disablePredicates: `${GROUP}/disable-predicates`,
   /** Supervised upgrades: the template hash for which the leader may be replaced. */
   approve: `${GROUP}/approve`,
+  /** Any text: a new one tries a recovery again that failed. */
+  retryRecovery: `${GROUP}/retry-recovery`,
   /** On a pod, `true`: replace this member together with its volumes. */
   replace: `${GROUP}/replace`,
   /** On a pod template: what the pods were made from. */

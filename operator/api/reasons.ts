@@ -74,9 +74,11 @@ export const reasons = {
     'a Secret that the spec names is not there or lacks its key',
     'create it in the namespace of the cluster',
   ),
-  RecoveryNotAvailable: warning(
-    'bootstrap.recovery is not carried out by this release',
-    'create the cluster without it and restore by the server command `restore backup`',
+  Recovering: normal('databases are restored before the cluster opens'),
+  RecoveryCompleted: normal('every database of bootstrap.recovery is there'),
+  RecoveryFailed: warning(
+    'bootstrap.recovery has no source, or an archive of it cannot be restored',
+    'see the message; then give the annotation svc.io/retry-recovery a new text',
   ),
   EvenReplicas: warning(
     'an even number of members tolerates no more losses than one fewer',

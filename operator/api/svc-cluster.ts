@@ -191,7 +191,11 @@ const bootstrap = object(
             ),
           ),
           url: optional(
-            text({says: 'Where archives lie.', pattern: '^https?://', maxLength: 2_048}),
+            text({
+              says: 'Where archives lie: <url>/<database>.zip.',
+              pattern: '^https?://',
+              maxLength: 2_048,
+            }),
           ),
           databases: defaulted(
             listOf(

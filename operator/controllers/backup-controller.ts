@@ -31,7 +31,7 @@ import type {EventRecorder} from '#operator/kubernetes/event-recorder.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
 import {clusterNameOf} from '#operator/objects/settings.ts';
 import type {ClusterStore} from '#operator/observe/cluster-store.ts';
-import {observeCluster} from '#operator/observe/observe-cluster.ts';
+import {noMemory, observeCluster} from '#operator/observe/observe-cluster.ts';
 import type {Outcome} from './cluster-controller.ts';
 
 export interface BackupControllerOptions {
@@ -232,7 +232,7 @@ export class BackupController {
   async #serverFor(object: KubeObject): Promise<Chosen | undefined> {
     const clusterObject = this.#clusterOf(object);
     if (clusterObject === undefined) return undefined;
-    const {observation, password} = await observeCluster(clusterObject, new Set(), this.#options);
+    const {observation, password} = await observeCluster(clusterObject, noMemory, this.#options);
     const {cluster, answers} = observation;
     const view = viewOf(clusterNameOf(cluster), answers);
     if (view.kind !== 'agreed' || password === undefined) return undefined;

@@ -17,6 +17,7 @@ import type {EventRecorder} from '#operator/kubernetes/event-recorder.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
 import type {ClusterStore} from '#operator/observe/cluster-store.ts';
 import {observeCluster} from '#operator/observe/observe-cluster.ts';
+import {RunningRestores} from './running-restores.ts';
 
 export interface ControllerOptions {
   readonly api: KubeApi;
@@ -28,6 +29,8 @@ export interface ControllerOptions {
   readonly readsNodes: boolean;
   readonly assertLeading: () => void;
   readonly secretText: () => string;
+  /** Has a cluster looked at soon. */
+  readonly wake: (key: Key) => void;
 }
 
 /** What a worker does with the key. */
@@ -46,8 +49,11 @@ export class ClusterController {
   /** Uids with the time at which the deletion was asked for. */
   readonly #deletedPods = new Map<Key, Map<string, number>>();
 
+  readonly #restores: RunningRestores;
+
   constructor(options: ControllerOptions) {
     this.#options = options;
+    this.#restores = new RunningRestores(options);
   }
 
   async reconcile(key: Key): Promise<Outcome> {
@@ -55,15 +61,17 @@ export class ClusterController {
     const object = store.get(kinds.cluster, key);
     if (object === undefined) {
       this.#deletedPods.delete(key);
+      this.#restores.drop(key);
       return {kind: 'gone'};
     }
     // What belongs to it goes by its owner; claims stay or go by the set's own policy.
     if (object.metadata.deletionTimestamp !== undefined) return {kind: 'gone'};
     const deleted = this.#pendingDeletions(key, object);
-    const gone = new Set(deleted.keys());
-    const {observation, password} = await observeCluster(object, gone, this.#options);
+    const memory = {deleted: new Set(deleted.keys()), restores: this.#restores.seen(key)};
+    const {observation, password} = await observeCluster(object, memory, this.#options);
     const decision = decide(observation);
     const written = await this.#writeStatus(object, decision.status);
+    this.#restores.forget(key, memory.restores);
     for (const told of decision.events) await this.#options.events.record(written, told);
     try {
       await carryOut(decision.actions, {
@@ -71,6 +79,7 @@ export class ClusterController {
         observation,
         password,
         onWritten: (kind, now) => store.learn(kind, now),
+        beginRestore: order => this.#restores.begin(key, order),
         onPodDeleted: uid => void deleted.set(uid, this.#options.clock.monotonic()),
       });
     } catch (error) {

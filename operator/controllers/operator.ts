@@ -71,7 +71,10 @@ export class Operator {
       assertLeading: () => this.#assertLeading(),
       secretText: () => secretText(options.random),
     };
-    this.#clusters = new ClusterController(parts);
+    this.#clusters = new ClusterController({
+      ...parts,
+      wake: key => this.#queue.addAfter(workKey('cluster', key), 0),
+    });
     this.#backups = new BackupController({
       ...parts,
       later: (kind, key, ms) => this.#queue.addAfter(workKey(kind, key), ms),

@@ -44,6 +44,14 @@ export interface ServerAdmin {
   /** The newest first. */
   listBackups(server: ServerAddress, database: string): Promise<readonly Archive[]>;
   deleteBackup(server: ServerAddress, database: string, fileName: string): Promise<void>;
+  /** Databases that have archives, whether they are there or not. */
+  archivedDatabases(server: ServerAddress): Promise<readonly string[]>;
+  /** Resolves once a majority has the database. @param from - An archive by its name, or a URL. */
+  restoreDatabase(
+    server: ServerAddress,
+    database: string,
+    from: {readonly file: string} | {readonly url: string},
+  ): Promise<void>;
 }
 
 export type AdminReason =

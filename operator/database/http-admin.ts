@@ -24,6 +24,7 @@ const CHANGE_MS = 90_000;
 const TRANSFER_MS = 10_000;
 const SETTING_MS = 10_000;
 const LIST_MS = 30_000;
+const RESTORE_MS = 12 * 3_600_000;
 /** A follower of which nothing was heard for so long is not caught up, whatever its lag was. */
 const SILENT_MS = 10_000;
 const HOSTS_MAX = 512;
@@ -87,6 +88,23 @@ export class HttpAdmin implements ServerAdmin {
 
   async deleteBackup(server: ServerAddress, database: string, fileName: string): Promise<void> {
     await this.#command(server, `delete backup ${database} ${fileName}`, LIST_MS);
+  }
+
+  async archivedDatabases(server: ServerAddress): Promise<readonly string[]> {
+    const answer = await this.#command(server, 'list archived databases', LIST_MS);
+    return listAt(answer, 'databases').filter(name => typeof name === 'string');
+  }
+
+  async restoreDatabase(
+    server: ServerAddress,
+    database: string,
+    from: {readonly file: string} | {readonly url: string},
+  ): Promise<void> {
+    const command =
+      'file' in from
+        ? `restore backup ${database} ${from.file}`
+        : `restore database ${database} ${from.url}`;
+    await this.#command(server, command, RESTORE_MS);
   }
 
   /** Ends all connections. */

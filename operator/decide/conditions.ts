@@ -10,6 +10,9 @@ import {type Member, nameOf} from './members.ts';
 import type {Observation} from './observation.ts';
 import type {Plan} from './plan.ts';
 
+/** `sourceless`: it is to begin out of backups that are not there. */
+export type Mode = 'running' | 'paused' | 'hibernated' | 'invalid' | 'recovering' | 'sourceless';
+
 export interface Seen {
   readonly observed: Observation;
   readonly view: View;
@@ -17,7 +20,7 @@ export interface Seen {
   readonly plan: Plan | undefined;
   /** Pods that there should be; 0 while it sleeps. */
   readonly replicas: number;
-  readonly mode: 'running' | 'paused' | 'hibernated' | 'invalid' | 'no-recovery';
+  readonly mode: Mode;
   /** Claims that grow. */
   readonly resizing: readonly string[];
 }
@@ -48,10 +51,16 @@ export function conditionsOf(seen: Seen): readonly NewCondition[] {
   return Object.entries(verdicts).map(([type, one]) => ({type, ...one}));
 }
 
-function available({observed, view, members, mode}: Seen): Verdict {
-  if (mode === 'no-recovery') {
-    return verdict('False', 'RecoveryNotAvailable', 'bootstrap.recovery is not carried out yet');
+function opening({recovery}: Observation, plan: Plan | undefined): Verdict {
+  if (recovery?.source.kind === 'missing' && plan === undefined) {
+    return verdict('False', 'RecoveryFailed', recovery.source.message);
   }
+  const {step, message = 'databases are restored'} = plan?.operation ?? {};
+  return verdict('False', step === 'Failed' ? 'RecoveryFailed' : 'Recovering', message);
+}
+
+function available({observed, view, members, mode, plan}: Seen): Verdict {
+  if (mode === 'sourceless' || mode === 'recovering') return opening(observed, plan);
   if (mode === 'hibernated') return verdict('False', 'Hibernated', 'no pods run');
   if (view.kind === 'agreed') {
     const leader = members.find(({seat}) => seat?.isLeader);
@@ -76,7 +85,10 @@ function available({observed, view, members, mode}: Seen): Verdict {
 }
 
 function progressing({plan, observed, view, resizing, mode}: Seen): Verdict {
-  if (mode === 'running' && plan !== undefined) {
+  if (mode === 'recovering' && plan?.operation.step === 'Failed') {
+    return verdict('False', 'RecoveryFailed', plan.operation.message);
+  }
+  if ((mode === 'running' || mode === 'recovering') && plan !== undefined) {
     const {type, message, blockedBy} = plan.operation;
     if (plan.isStalled === true) return verdict('False', 'UpgradeStalled', message);
     if (blockedBy.length > 0) return verdict('True', 'UpgradeBlocked', message);
@@ -85,7 +97,7 @@ function progressing({plan, observed, view, resizing, mode}: Seen): Verdict {
       ScaleUp: 'ScalingUp',
       ScaleDown: 'ScalingDown',
       Replace: 'MemberReplacing',
-      Recovery: 'RecoveryNotAvailable',
+      Recovery: 'Recovering',
     } as const;
     return verdict('True', reason[type], message);
   }
@@ -100,9 +112,13 @@ function progressing({plan, observed, view, resizing, mode}: Seen): Verdict {
   return verdict('False', 'Settled', 'nothing is under way');
 }
 
-function degraded({plan, members, mode, replicas, view}: Seen): Verdict {
-  if (mode === 'hibernated' || mode === 'no-recovery') {
+function degraded({plan, members, mode, replicas, view, observed}: Seen): Verdict {
+  if (mode === 'hibernated') {
     return verdict('False', 'AllMembersReady', 'no pods run');
+  }
+  if (mode === 'sourceless' || plan?.operation.step === 'Failed') {
+    const {reason, message} = opening(observed, plan);
+    return verdict('True', reason, message);
   }
   const foreign = members.find(({isForeign}) => isForeign);
   if (foreign !== undefined) {
@@ -136,7 +152,8 @@ export function phaseOf(seen: Seen, conditions: readonly NewCondition[]): Cluste
   if (mode === 'paused') return 'Paused';
   if (mode === 'hibernated') return 'Hibernated';
   if (mode === 'invalid') return 'Invalid';
-  if (mode === 'no-recovery') return 'Pending';
+  if (mode === 'sourceless') return 'Pending';
+  if (mode === 'recovering') return 'Recovering';
   if (by('Available')?.reason === 'QuorumLost') return 'QuorumLost';
   if (plan?.isStalled === true) return 'Stalled';
   if ((observed.cluster.status?.voters ?? 0) === 0 && by('Available')?.status !== 'True') {

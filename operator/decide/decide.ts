@@ -9,7 +9,7 @@
  */
 import {annotations, roles, type Role} from '#operator/api/group.ts';
 import {annotationOf} from '#operator/api/kube-object.ts';
-import type {ClusterStatus} from '#operator/api/cluster-status.ts';
+import type {ClusterStatus, RecoveryStatus} from '#operator/api/cluster-status.ts';
 import type {Told} from '#operator/api/reasons.ts';
 import {reasons, type Reason} from '#operator/api/reasons.ts';
 import {initialMembersIn} from '#operator/objects/configuration.ts';
@@ -17,12 +17,13 @@ import {names, ordinalOfPeer} from '#operator/objects/names.ts';
 import {podTemplate} from '#operator/objects/pod-template.ts';
 import {clusterNameOf} from '#operator/objects/settings.ts';
 import {statefulSet} from '#operator/objects/stateful-set.ts';
-import type {Seen} from './conditions.ts';
+import type {Mode, Seen} from './conditions.ts';
 import type {Action, Decision} from './decision.ts';
 import {type Member, membersOf, nameOf} from './members.ts';
 import {applications, deletions, supportingObjects} from './objects-wanted.ts';
 import type {Observation} from './observation.ts';
 import type {Plan, Situation} from './plan.ts';
+import {archiveVolumeOf, planRecovery} from './recovery.ts';
 import {planReplacement} from './replace.ts';
 import {settingActions} from './running-settings.ts';
 import {planJoin, planScale} from './scale.ts';
@@ -41,12 +42,14 @@ export function decide(observed: Observation): Decision {
   const mode = modeOf(observed);
   const initial = initialOf(observed);
   const base = {observed, view, members, mode, resizing: growing(observed)};
-  if (mode === 'paused' || mode === 'invalid' || mode === 'no-recovery') {
+  if (mode === 'paused' || mode === 'invalid' || mode === 'sourceless') {
     const replicas = observed.statefulSet?.replicas ?? 0;
     const seen = {...base, plan: undefined, replicas};
     const actions = mode === 'invalid' ? roleLabels(members, view) : [];
     const known = observed.statefulSet === undefined ? undefined : initial;
-    const status = statusOf({...seen, templateHash: undefined, initial: known});
+    const sourceless: RecoveryStatus = {phase: 'Failed', databases: [], retry: undefined};
+    const recovery = mode === 'sourceless' ? {recovery: sourceless} : {};
+    const status = statusOf({...seen, templateHash: undefined, initial: known, ...recovery});
     return finished(seen, actions, status);
   }
   return carriedOut(base, initial);
@@ -56,21 +59,27 @@ function carriedOut(base: Omit<Seen, 'plan' | 'replicas'>, initial: readonly num
   const {observed, view, members, mode} = base;
   const {cluster, object, statefulSet: set, live} = observed;
   const restartAt = annotationOf(object, annotations.restartAt);
-  const template = podTemplate(cluster, {initial, restartAt});
+  const template = podTemplate(cluster, {initial, restartAt, archives: archiveVolumeOf(observed)});
   const situation = set && {observed, view, members, template, set};
-  const plan = situation && mode === 'running' ? planOf(situation) : undefined;
+  const recovered =
+    situation && mode === 'recovering' && observed.recovery !== undefined
+      ? planRecovery(situation, observed.recovery)
+      : undefined;
+  const plan = situation && mode === 'running' ? planOf(situation) : recovered?.plan;
   const replicas = mode === 'hibernated' ? 0 : (plan?.replicas ?? sizeOf(observed, initial));
   const seen = {...base, plan, replicas};
   // The smaller of both sizes: a budget for more members than there are lets nobody go.
   const size = Math.min(cluster.spec.replicas, set?.replicas || cluster.spec.replicas);
-  const supporting = supportingObjects(cluster, initial, size);
+  const isRecovered = cluster.status?.recovery?.phase === 'Completed';
+  const supporting = supportingObjects(cluster, initial, size, {isRecovered});
   const wantedSet = statefulSet(cluster, template, replicas);
   const volumes = set === undefined ? [] : volumeActions(observed, set);
   const isMadeAnew =
     volumes.some(({kind}) => kind === 'recreate-set') || set?.isTerminating === true;
   const canStart = set !== undefined || secretsOf(observed).length === 0 || hasOwnSecrets(observed);
   const actions: readonly Action[] = [
-    ...roleLabels(members, view),
+    // Clients find a leader once there is something to be found with it.
+    ...(mode === 'recovering' ? [] : roleLabels(members, view)),
     ...secretsOf(observed),
     ...applications(supporting, live),
     ...deletions(supporting, live),
@@ -79,27 +88,37 @@ function carriedOut(base: Omit<Seen, 'plan' | 'replicas'>, initial: readonly num
     ...(view.kind === 'agreed' ? settingActions(observed, members, initial) : []),
     ...(plan?.actions ?? requestedTransfer(observed, members, view)),
   ];
-  const status = statusOf({...seen, templateHash: template.hash, initial});
+  const recovery = recovered === undefined ? beginning(mode) : {recovery: recovered.status};
+  const status = statusOf({...seen, templateHash: template.hash, initial, ...recovery});
   return finished(seen, actions, status);
 }
 
-function modeOf({object, problems, cluster, statefulSet}: Observation): Seen['mode'] {
+function modeOf({object, problems, cluster, recovery}: Observation): Mode {
   if (annotationOf(object, annotations.paused) === 'true') return 'paused';
   if (problems.length > 0) return 'invalid';
-  // Means nothing once the cluster has begun.
-  const isFresh = statefulSet === undefined && cluster.status?.initialMembers === undefined;
-  if (cluster.spec.bootstrap?.recovery !== undefined && isFresh) return 'no-recovery';
+  if (recovery !== undefined) {
+    const isRestored = cluster.status?.recovery?.phase === 'Restored';
+    return recovery.source.kind === 'missing' && !isRestored ? 'sourceless' : 'recovering';
+  }
   return annotationOf(object, annotations.hibernate) === 'true' ? 'hibernated' : 'running';
 }
 
+/** That a recovery is wanted is written down before anything is made for it. */
+function beginning(mode: Mode): {readonly recovery?: RecoveryStatus} {
+  if (mode !== 'recovering') return {};
+  return {recovery: {phase: 'Restoring', databases: [], retry: undefined}};
+}
+
 /** Who began the cluster: as it was written down, else those who begin it now. */
-function initialOf({cluster, live}: Observation): readonly number[] {
+function initialOf({cluster, live, recovery}: Observation): readonly number[] {
   const written = initialMembersIn(live.get(`ConfigMap/${names.config(cluster)}`));
   if (written !== undefined) return written;
   const told = (cluster.status?.initialMembers ?? []).flatMap(
     peer => ordinalOfPeer(cluster, peer) ?? [],
   );
   if (told.length > 0) return told;
+  // One restores; the others get copies when they join.
+  if (recovery !== undefined) return [0];
   return Array.from({length: cluster.spec.replicas}, (_, ordinal) => ordinal);
 }
 
@@ -229,7 +248,7 @@ function isTold(reason: string): reason is Reason {
 }
 
 function recheckOf({view, plan, mode, observed}: Seen, actions: readonly Action[]): number {
-  if (mode === 'hibernated' || mode === 'no-recovery') return REST_MS;
+  if (mode === 'hibernated' || mode === 'sourceless') return REST_MS;
   if (actions.length > 0) return BUSY_MS;
   if (view.kind === 'unknown' && observed.pods.length > 0) {
     const wasLed = observed.cluster.status?.conditions?.some(

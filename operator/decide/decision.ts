@@ -41,7 +41,20 @@ export type Action =
       readonly priority: number;
     }
   | {readonly kind: 'remove-peer'; readonly under: Under; readonly peerId: string}
+  /** Takes as long as it takes: it is begun, and what came of it is seen later. */
+  | {
+      readonly kind: 'restore-database';
+      /** The server that restores. */
+      readonly peerId: string;
+      readonly database: string;
+      readonly from: RestoreFrom;
+    }
   | {readonly kind: 'transfer-leader'; readonly under: Under; readonly to: string};
+
+/** An archive of the directory of backups, by its name or the newest of the database, or a URL. */
+export type RestoreFrom =
+  | {readonly kind: 'archive'; readonly file: string | undefined}
+  | {readonly kind: 'address'; readonly url: string};
 
 export interface Decision {
   readonly actions: readonly Action[];

@@ -30,10 +30,11 @@ export function supportingObjects(
   cluster: SvcCluster,
   initial: readonly number[],
   replicas: number,
+  {isRecovered = false} = {},
 ): readonly KubeObject[] {
   return [
     serviceAccount(cluster),
-    configMap(cluster, initial),
+    configMap(cluster, initial, {isRecovered}),
     headlessService(cluster),
     writeService(cluster),
     readService(cluster),

@@ -8,6 +8,7 @@ import type {Volume} from '#operator/objects/names.ts';
 import type {KubeObject} from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import type {BackupsSeen} from './backup-health.ts';
+import type {RecoveryFacts} from './recovery.ts';
 import type {Answer} from './view.ts';
 
 export interface PodFacts {
@@ -77,6 +78,8 @@ export interface Observation {
   readonly secrets: Readonly<Record<'root' | 'token', boolean>>;
   /** Its schedules and runs of backups. */
   readonly backups: Omit<BackupsSeen, 'nowMs'>;
+  /** Undefined: `bootstrap.recovery` is not wanted, or is over. */
+  readonly recovery: RecoveryFacts | undefined;
   /** By peer id. Empty where no pod runs. */
   readonly answers: ReadonlyMap<string, Answer>;
 }

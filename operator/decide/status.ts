@@ -3,7 +3,12 @@
  * call a change: figures that move all the time are rounded, or left to the metrics.
  */
 import {transitioned} from '#operator/api/conditions.ts';
-import type {ClusterStatus, MemberStatus, OperationStatus} from '#operator/api/cluster-status.ts';
+import type {
+  ClusterStatus,
+  MemberStatus,
+  OperationStatus,
+  RecoveryStatus,
+} from '#operator/api/cluster-status.ts';
 import {ports} from '#operator/api/group.ts';
 import {quantityValue} from '#operator/api/quantity.ts';
 import {names, peerIdOf, selectorLabels} from '#operator/objects/names.ts';
@@ -16,6 +21,8 @@ import type {Plan} from './plan.ts';
 export interface StatusInput extends Seen {
   readonly templateHash: string | undefined;
   readonly initial: readonly number[] | undefined;
+  /** Absent: as it was. */
+  readonly recovery?: RecoveryStatus;
 }
 
 export function statusOf(input: StatusInput): ClusterStatus {
@@ -53,6 +60,7 @@ export function statusOf(input: StatusInput): ClusterStatus {
     clusterName: initial === undefined || isInvalid ? before?.clusterName : clusterNameOf(cluster),
     hibernatedReplicas: hibernatedReplicas(input),
     storage: isInvalid ? before?.storage : storageOf(input),
+    recovery: input.recovery ?? before?.recovery,
     endpoints: {
       rw: `${names.rw(cluster)}.${metadata.namespace}.svc:${ports.http}`,
       ro: `${names.ro(cluster)}.${metadata.namespace}.svc:${ports.http}`,

@@ -10,15 +10,32 @@ import {CONFIG_FILE, settingsOf} from './settings.ts';
 /** Ordinals of those who began the cluster, on the ConfigMap: a status can be lost. */
 export const INITIAL_ANNOTATION = 'svc.io/initial-members';
 
-export function configMap(cluster: SvcCluster, initial: readonly number[]): KubeObject {
+/** On the ConfigMap, `true`: what `bootstrap.recovery` says is done, and means nothing any more. */
+const RECOVERED_ANNOTATION = 'svc.io/recovered';
+
+export function configMap(
+  cluster: SvcCluster,
+  initial: readonly number[],
+  {isRecovered = false} = {},
+): KubeObject {
   const configuration = settingsOf(cluster, initial);
   const meta = ownedMeta(cluster, names.config(cluster));
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: {...meta, annotations: {[INITIAL_ANNOTATION]: initial.join(',')}},
+    metadata: {
+      ...meta,
+      annotations: {
+        [INITIAL_ANNOTATION]: initial.join(','),
+        ...(isRecovered ? {[RECOVERED_ANNOTATION]: 'true'} : {}),
+      },
+    },
     data: {[CONFIG_FILE]: `${JSON.stringify({configuration}, undefined, 2)}\n`},
   };
+}
+
+export function isRecoveredIn(configMapObject: KubeObject | undefined): boolean {
+  return configMapObject?.metadata.annotations?.[RECOVERED_ANNOTATION] === 'true';
 }
 
 /** Undefined for what is no list of ordinals. */

@@ -18,19 +18,30 @@ export interface PodTemplate {
   readonly hash: string;
 }
 
+/** A volume with archives, which a member restores from and does not write to. */
+export interface ArchiveVolume {
+  readonly claim: string;
+  readonly subPath: string | undefined;
+}
+
 /** Settings that a running server was given last, on its pod. */
 export const SETTINGS_ANNOTATION = 'svc.io/settings';
 
+export interface TemplateInput {
+  /** Ordinals of those who began the cluster. */
+  readonly initial: readonly number[];
+  readonly restartAt: string | undefined;
+  /** Mounted in the place of the member's own backups. */
+  readonly archives?: ArchiveVolume | undefined;
+}
+
 export function podTemplate(
   cluster: SvcCluster,
-  {
-    initial,
-    restartAt,
-  }: {readonly initial: readonly number[]; readonly restartAt: string | undefined},
+  {initial, restartAt, archives}: TemplateInput,
 ): PodTemplate {
   const {dynamic, fixed} = divided(settingsOf(cluster, initial));
   const {podTemplate: own} = cluster.spec;
-  const spec = podSpec(cluster);
+  const spec = podSpec(cluster, archives);
   const marks = {...own.annotations, ...(restartAt === undefined ? {} : {restartAt})};
   // The list of those who began it is the same for ever, but for the priorities in it.
   const {'svc.ha.serverList': _, ...counted} = fixed;
@@ -57,7 +68,7 @@ export function imageOf({spec: {image, version}}: SvcCluster): string {
     : `${image.repository}@${image.digest}`;
 }
 
-function podSpec(cluster: SvcCluster): JsonMap {
+function podSpec(cluster: SvcCluster, archives: ArchiveVolume | undefined): JsonMap {
   const {spec} = cluster;
   const {podTemplate: own} = spec;
   return {
@@ -81,12 +92,12 @@ function podSpec(cluster: SvcCluster): JsonMap {
     ...(Object.keys(own.nodeSelector).length === 0 ? {} : {nodeSelector: own.nodeSelector}),
     ...(own.tolerations.length === 0 ? {} : {tolerations: own.tolerations as readonly JsonMap[]}),
     ...(own.priorityClassName === undefined ? {} : {priorityClassName: own.priorityClassName}),
-    containers: [container(cluster)],
-    volumes: volumes(cluster),
+    containers: [container(cluster, archives)],
+    volumes: volumes(cluster, archives),
   };
 }
 
-function container(cluster: SvcCluster): JsonMap {
+function container(cluster: SvcCluster, archives: ArchiveVolume | undefined): JsonMap {
   const {spec} = cluster;
   const probe = (path: string) => ({
     httpGet: {path: `/api/v1${path}`, port: 'http'},
@@ -97,7 +108,12 @@ function container(cluster: SvcCluster): JsonMap {
     image: imageOf(cluster),
     imagePullPolicy: spec.image.pullPolicy,
     args: ['start', '--config', `${paths.config}/${CONFIG_FILE}`],
-    env: spec.podTemplate.env as readonly JsonMap[],
+    env: [
+      ...(spec.podTemplate.env as readonly JsonMap[]),
+      // The image says it as well, and the environment counts more than the file of settings: data
+      // beside the volume would go with the pod.
+      {name: 'SVC_SERVER_ROOTPATH', value: paths.root},
+    ],
     ports: [
       {name: 'http', containerPort: ports.http, protocol: 'TCP'},
       {name: 'raft', containerPort: spec.ha.raftPort, protocol: 'TCP'},
@@ -114,17 +130,15 @@ function container(cluster: SvcCluster): JsonMap {
       readOnlyRootFilesystem: true,
       capabilities: {drop: ['ALL']},
     },
-    volumeMounts: mounts(cluster),
+    volumeMounts: mounts(cluster, archives),
   };
 }
 
-function mounts({spec}: SvcCluster): readonly JsonMap[] {
+function mounts({spec}: SvcCluster, archives: ArchiveVolume | undefined): readonly JsonMap[] {
   return [
     {name: 'data', mountPath: paths.root},
     ...(spec.storage.raft.separate ? [{name: 'raft', mountPath: paths.raft}] : []),
-    ...(spec.backups.volume === undefined
-      ? []
-      : [{name: 'backups', mountPath: `${paths.root}/backups`}]),
+    ...backupsMount(spec, archives),
     {name: 'config', mountPath: paths.config, readOnly: true},
     {name: 'root', mountPath: paths.rootSecret, readOnly: true},
     {name: 'token', mountPath: paths.tokenSecret, readOnly: true},
@@ -133,8 +147,21 @@ function mounts({spec}: SvcCluster): readonly JsonMap[] {
   ];
 }
 
+function backupsMount(
+  {backups}: SvcCluster['spec'],
+  archives: ArchiveVolume | undefined,
+): readonly JsonMap[] {
+  const mountPath = `${paths.root}/backups`;
+  if (archives === undefined) {
+    return backups.volume === undefined ? [] : [{name: 'backups', mountPath}];
+  }
+  const {subPath} = archives;
+  const within = subPath === undefined ? {} : {subPath};
+  return [{name: 'archives', mountPath, readOnly: true, ...within}];
+}
+
 /** Claims of the stateful set are volumes of their own names and are not listed. */
-function volumes(cluster: SvcCluster): readonly JsonMap[] {
+function volumes(cluster: SvcCluster, archives: ArchiveVolume | undefined): readonly JsonMap[] {
   const {spec} = cluster;
   const {secretName} = spec.tls;
   const shared = spec.backups.volume?.sharedClaim;
@@ -146,6 +173,9 @@ function volumes(cluster: SvcCluster): readonly JsonMap[] {
     ...(shared === undefined
       ? []
       : [{name: 'backups', persistentVolumeClaim: {claimName: shared}}]),
+    ...(archives === undefined
+      ? []
+      : [{name: 'archives', persistentVolumeClaim: {claimName: archives.claim, readOnly: true}}]),
     {name: 'tmp', emptyDir: {}},
   ];
 }

@@ -13,7 +13,8 @@ export type SettingValues = Readonly<Record<string, string>>;
 
 /** Where volumes and files lie in the container. */
 export const paths = {
-  root: '/var/lib/svc',
+  /** That of the image: what lies elsewhere on the volume would be seen by nobody. */
+  root: '/data',
   raft: '/var/lib/svc-raft',
   config: '/etc/svc/config',
   rootSecret: '/etc/svc/root',

@@ -13,12 +13,18 @@ import {AdminError, type ServerAdmin} from '#operator/database/admin.ts';
 import {placeOf} from '#operator/decide/members.ts';
 import {idOf} from '#operator/decide/objects-wanted.ts';
 import type {Observation, PodFacts} from '#operator/decide/observation.ts';
-import type {BackupsSeen} from '#operator/decide/backup-health.ts';
-import type {Answer} from '#operator/decide/view.ts';
+import {
+  isRecovering,
+  type RecoveryFacts,
+  type RecoverySource,
+  sourceOf,
+} from '#operator/decide/recovery.ts';
+import {type Answer, viewOf} from '#operator/decide/view.ts';
 import {hasReason, type Kind, type KubeApi} from '#operator/kubernetes/api.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
-import {names, peerIdOf} from '#operator/objects/names.ts';
+import {names, ordinalOfPeer, peerIdOf} from '#operator/objects/names.ts';
 import {rootSecret, tokenSecret} from '#operator/objects/pod-template.ts';
+import {clusterNameOf} from '#operator/objects/settings.ts';
 import {backupFacts, claimFacts, podFacts, scheduleFacts, setFacts} from './facts.ts';
 import {type ClusterStore, owned} from './cluster-store.ts';
 
@@ -31,6 +37,19 @@ export interface ObserveOptions {
   readonly readsNodes: boolean;
 }
 
+/** What an operator knows by itself, and would lose with its end. */
+export interface Memory {
+  /** Uids of pods whose deletion was asked for, and of which no event came yet. */
+  readonly deleted: ReadonlySet<string>;
+  /** Restores that it began. */
+  readonly restores: Pick<RecoveryFacts, 'running' | 'failures'>;
+}
+
+export const noMemory: Memory = {
+  deleted: new Set(),
+  restores: {running: undefined, failures: new Map()},
+};
+
 export interface Observed {
   readonly observation: Observation;
   /** The password of root; undefined while its Secret is not there. */
@@ -39,7 +58,7 @@ export interface Observed {
 
 export async function observeCluster(
   object: KubeObject,
-  deleted: ReadonlySet<string>,
+  {deleted, restores}: Memory,
   options: ObserveOptions,
 ): Promise<Observed> {
   const {store, clock} = options;
@@ -57,21 +76,61 @@ export async function observeCluster(
   const password = await secretValue(cluster, rootSecret(cluster), options);
   const token = await secretValue(cluster, tokenSecret(cluster), options);
   const nowMs = clock.now();
+  const answers = await answersOf(cluster, pods, password, options);
+  const live = new Map(objects.map(one => [idOf(one), one]));
+  const claims = claimObjects.flatMap(
+    one => claimFacts(cluster, one, node => missing.has(node)) ?? [],
+  );
+  const isBeginning = problems.length === 0 && isRecovering({cluster, live, claims});
+  const seen = isBeginning
+    ? await databasesSeen({cluster, pods, answers}, password, options)
+    : undefined;
   const observation: Observation = {
     nowMs,
     stamp: new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z'),
     object,
     cluster,
     problems,
-    live: new Map(objects.map(one => [idOf(one), one])),
+    live,
     statefulSet: set && setFacts(set),
     pods,
-    claims: claimObjects.flatMap(one => claimFacts(cluster, one, node => missing.has(node)) ?? []),
+    claims,
     secrets: {root: password !== undefined, token: token !== undefined},
     backups: backupsOf(store, object),
-    answers: await answersOf(cluster, pods, password, options),
+    recovery: seen && {...seen, ...restores, source: sourceIn(store, cluster)},
+    answers,
   };
   return {observation, password};
+}
+
+function sourceIn(store: ClusterStore, cluster: SvcCluster): RecoverySource {
+  const {namespace} = cluster.metadata;
+  const sources = {
+    SvcBackup: kinds.backup,
+    SvcCluster: kinds.cluster,
+    PersistentVolumeClaim: kinds.claim,
+  } as const;
+  return sourceOf(cluster, (kind, name) => store.get(sources[kind], `${namespace}/${name}`));
+}
+
+/** What the leader serves, and what it could restore. */
+async function databasesSeen(
+  {cluster, pods, answers}: Pick<Observation, 'cluster' | 'pods' | 'answers'>,
+  password: string | undefined,
+  {admin}: ObserveOptions,
+): Promise<Pick<RecoveryFacts, 'present' | 'offered'>> {
+  const nothing = {present: undefined, offered: undefined};
+  const view = viewOf(clusterNameOf(cluster), answers);
+  const ordinal = view.kind === 'agreed' ? ordinalOfPeer(cluster, view.leader) : undefined;
+  if (ordinal === undefined || password === undefined) return nothing;
+  const server = {...placeOf({cluster, pods}, ordinal), password};
+  try {
+    const present = await admin.databases(server);
+    return {present, offered: await admin.archivedDatabases(server)};
+  } catch (error) {
+    if (error instanceof AdminError) return nothing;
+    throw error;
+  }
 }
 
 function ownObjects(store: ClusterStore, {metadata}: KubeObject): readonly KubeObject[] {

@@ -249,7 +249,10 @@ export class SimulatedKubernetes {
     });
     const clusterName = told.configuration?.['svc.ha.clusterName'] ?? '';
     this.#servers.declare(keyOf(cluster.metadata), clusterName, initial);
-    this.#servers.start(peerId, claim.metadata.uid);
+    const volumes = listAt(pod, 'spec', 'volumes');
+    const archives = volumes.find(volume => textAt(volume, 'name') === 'archives');
+    const archiveClaim = textAt(archives, 'persistentVolumeClaim', 'claimName');
+    this.#servers.start(peerId, {claimUid: claim.metadata.uid, archiveClaim});
   }
 
   #stopServer(pod: KubeObject, isKilled: boolean): void {

@@ -33,6 +33,8 @@ interface Volume {
 
 interface RunningServer {
   readonly claimUid: string;
+  /** The claim with archives that it has in the place of its own. */
+  readonly archiveClaim: string | undefined;
   readonly startedMs: number;
 }
 
@@ -45,6 +47,7 @@ export interface Group {
   leader: string | undefined;
   acknowledged: number;
   electionAtMs: number | undefined;
+  readonly databases: Set<string>;
 }
 
 export interface ServerOptions {
@@ -91,11 +94,19 @@ export class SimulatedServers implements ServerAdmin {
         calls(`list backups ${name}`, server, () => this.listBackups(server, name)),
       deleteBackup: (server, name, file) =>
         calls(`delete backup ${file}`, server, () => this.deleteBackup(server, name, file)),
+      archivedDatabases: server =>
+        calls('archived databases', server, () => this.archivedDatabases(server)),
+      restoreDatabase: (server, name) =>
+        calls(`restore ${name}`, server, () => this.restoreDatabase(server, name)),
     };
   }
 
-  start(peerId: string, claimUid: string): void {
-    this.#running.set(peerId, {claimUid, startedMs: this.#options.time.monotonic()});
+  start(
+    peerId: string,
+    {claimUid, archiveClaim}: Pick<RunningServer, 'claimUid' | 'archiveClaim'>,
+  ): void {
+    const startedMs = this.#options.time.monotonic();
+    this.#running.set(peerId, {claimUid, archiveClaim, startedMs});
     if (this.#volumes.has(claimUid)) return;
     this.#volumes.set(claimUid, {held: 0, isMember: false, settings: {}});
   }
@@ -137,7 +148,8 @@ export class SimulatedServers implements ServerAdmin {
   declare(key: string, clusterName: string, initial: readonly string[]): void {
     if (this.groups.has(key)) return;
     const fresh = {term: 0, leader: undefined, acknowledged: 0, electionAtMs: undefined};
-    this.groups.set(key, {clusterName, initial, peers: new Map(), ...fresh});
+    const databases = new Set<string>();
+    this.groups.set(key, {clusterName, initial, peers: new Map(), databases, ...fresh});
   }
 
   /** What happens by itself in a moment. */
@@ -153,6 +165,8 @@ export class SimulatedServers implements ServerAdmin {
   #form(group: Group): void {
     const isNew = group.peers.size === 0 && group.term === 0;
     if (!isNew || !group.initial.every(peer => this.#running.has(peer))) return;
+    const isSeed = group.initial.some(peer => this.#running.get(peer)?.archiveClaim !== undefined);
+    if (!isSeed) for (const name of databaseNames) group.databases.add(name);
     for (const peer of group.initial) {
       group.peers.set(peer, {isVoter: true, caughtUpAtMs: 0});
       const volume = this.#volumeOf(peer);
@@ -364,9 +378,32 @@ export class SimulatedServers implements ServerAdmin {
 
   databases(server: ServerAddress): Promise<readonly string[]> {
     return attempt(() => {
-      this.#asked(server);
-      return ['music', 'shop'];
+      return [...this.#asked(server).group.databases];
     });
+  }
+
+  /** Databases of which a volume with archives holds one that cannot be read. */
+  readonly broken = new Set<string>();
+
+  archivedDatabases(server: ServerAddress): Promise<readonly string[]> {
+    return attempt(() => (this.#hasArchives(server) ? databaseNames : []));
+  }
+
+  restoreDatabase(server: ServerAddress, database: string): Promise<void> {
+    return attempt(() => {
+      const {group} = this.#leading(server);
+      if (group.databases.has(database)) {
+        throw new AdminError('conflict', `Database '${database}' already exists`);
+      }
+      if (!this.#hasArchives(server) || this.broken.has(database)) {
+        throw new AdminError('other', `the archive of ${database} is damaged`);
+      }
+      group.databases.add(database);
+    });
+  }
+
+  #hasArchives(server: ServerAddress): boolean {
+    return this.#running.get(this.#asked(server).id)?.archiveClaim !== undefined;
   }
 
   readonly archives = new Map<string, Archive[]>();
@@ -382,7 +419,10 @@ export class SimulatedServers implements ServerAdmin {
     });
   }
 
-  listBackups(_: ServerAddress, database: string): Promise<readonly Archive[]> {
+  listBackups(server: ServerAddress, database: string): Promise<readonly Archive[]> {
+    if (this.#hasArchives(server)) {
+      return Promise.resolve([{fileName: `${database}-backup-20260101-000000000.zip`, bytes: 1}]);
+    }
     return Promise.resolve(this.archives.get(database) ?? []);
   }
 
@@ -392,6 +432,8 @@ export class SimulatedServers implements ServerAdmin {
     return Promise.resolve();
   }
 }
+
+const databaseNames: readonly string[] = ['music', 'shop'];
 
 function majority(voters: number): number {
   return Math.floor(voters / 2) + 1;

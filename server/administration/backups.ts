@@ -62,6 +62,18 @@ export const backupCommands = {
     isFields: true,
     run: ({parts}, {database}) => ({...backupsIn(parts).list(database)}),
   }),
+  listArchivedDatabases: command({
+    words: 'list archived databases',
+    right: 'root',
+    at: 'asked',
+    changes: false,
+    arguments: {},
+    says: 'Lists the databases that have archives, whether they are there or not.',
+    answer: '`databases`',
+    refusals: ['not-available'],
+    isFields: true,
+    run: ({parts}) => ({databases: backupsIn(parts).databasesWithArchives()}),
+  }),
   triggerBackup: command({
     words: 'trigger backup <database>',
     right: 'root',

@@ -147,6 +147,11 @@ export class BackupService {
     };
   }
 
+  /** Works like `Backups.databases`. */
+  databasesWithArchives(): readonly string[] {
+    return this.#backups.databases();
+  }
+
   /** Works like `Backups.remove`. */
   remove(database: string, fileName: string): void {
     this.#backups.remove(database, fileName);

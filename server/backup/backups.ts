@@ -9,7 +9,7 @@
 import {existsSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync} from 'node:fs';
 import {join} from 'node:path';
 import {Refusal} from '#server/base/errors.ts';
-import {checkDatabaseName} from '#server/engine/database-name.ts';
+import {checkDatabaseName, isDatabaseName} from '#server/engine/database-name.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -120,6 +120,15 @@ export class Backups {
     }
     const momentOf = ({at, lastModified}: ListedArchive): number => at ?? lastModified;
     return archives.sort((left, right) => momentOf(right) - momentOf(left));
+  }
+
+  /** Names of databases that have archives, in their order, whether they are there or not. */
+  databases(): readonly string[] {
+    const directory = this.#options.directory();
+    return namesIn(directory)
+      .filter(name => isDatabaseName(name) && statSync(join(directory, name)).isDirectory())
+      .filter(name => this.list(name).length > 0)
+      .toSorted();
   }
 
   /** @throws {Refusal} `argument` for a path; `backup.archive` when there is none of that name. */

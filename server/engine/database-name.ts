@@ -12,19 +12,23 @@ const nameForbidden = /[\p{C}\p{Z}\ufffd/\\:*?"'<>|`%]/u;
  * @throws {Refusal} `database.name`.
  */
 export function checkDatabaseName(name: string): void {
-  const shape =
-    name.length > 0 &&
-    name.length <= nameLengthMax &&
-    name === name.trim() &&
-    name === name.normalize('NFKC') &&
-    !/^[.-]|\.\.|\.$/.test(name);
-  if (shape && !nameForbidden.test(name.replaceAll(' ', '')) && name.isWellFormed()) return;
+  if (isDatabaseName(name)) return;
   throw new Refusal(
     'database.name',
     `'${name.slice(0, nameLengthMax)}' cannot be the name of a database: at most 128 characters, ` +
       "no separators, quotes, invisible or compound characters, no '..', not beginning with '.' " +
       "or '-'",
   );
+}
+
+export function isDatabaseName(name: string): boolean {
+  const shape =
+    name.length > 0 &&
+    name.length <= nameLengthMax &&
+    name === name.trim() &&
+    name === name.normalize('NFKC') &&
+    !/^[.-]|\.\.|\.$/.test(name);
+  return shape && !nameForbidden.test(name.replaceAll(' ', '')) && name.isWellFormed();
 }
 
 const hiddenPattern = /^\.(?:restoring|importing)-[0-9a-f]{16}$/;

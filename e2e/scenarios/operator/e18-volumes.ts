@@ -97,7 +97,7 @@ async function setUid({lab, namespace}: World): Promise<string | undefined> {
 
 /** Leaves some megabytes of the volume, by a file beside those of the server. */
 async function fill({lab, namespace}: World, {metadata}: Pod): Promise<void> {
-  const path = '/var/lib/svc';
+  const path = '/data';
   const script = [
     `const {bavail, bsize} = fs.statfsSync('${path}');`,
     `const file = fs.openSync('${path}/filler', 'w');`,

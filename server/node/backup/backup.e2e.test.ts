@@ -131,6 +131,8 @@ test('names that lead elsewhere are refused', async () => {
   const none = client.serverCommand('delete backup music no-backup-1.zip');
   await assert.rejects(none, refusedWith(400, /no archive/));
   assert.deepEqual((await client.serverCommand('list backups nobody'))['backups'], []);
+  const {databases} = await client.serverCommand('list archived databases');
+  assert.ok(Array.isArray(databases) && databases.includes('music'), String(databases));
 });
 
 test('one backup of a database at a time', async () => {

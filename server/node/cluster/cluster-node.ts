@@ -392,14 +392,16 @@ export class ClusterNode implements MemberLogOpener {
 
   /**
    * Why a peer that knows the token is not taken. A node that lost its memory must not vote under
-   * its old name (note 10, Names); who was removed has no say. Without a leader it is not known
-   * here who the members are by now, so whoever comes may tell.
+   * its old name (note 10, Names); who was removed has no say. Without a leader, or before its log
+   * has come, it is not known here who the members are by now, so whoever comes may tell: a server
+   * that lost its disk would otherwise turn away the leader that fills it.
    */
   #judge(peer: NodeId, storageId: string): string | undefined {
     // It asks to be let in.
     if (storageId === noMemory) return undefined;
     const {role, membership} = this.#member?.replicator ?? {membership: []};
-    if (role?.leader !== undefined && !membership.some(({id}) => id === peer)) {
+    const isKnown = role?.leader !== undefined && membership.length > 0;
+    if (isKnown && !membership.some(({id}) => id === peer)) {
       return `${peer} is no member of this cluster`;
     }
     const known = this.#storageIds.get(peer);
