@@ -202,3 +202,15 @@ test('who began a cluster is read back from its ConfigMap', () => {
   assert.equal(initialMembersIn(undefined), undefined);
   assert.equal(initialMembersIn(clusterObject()), undefined);
 });
+
+test('the data lie on the volume, whatever the image says of their place', () => {
+  const cluster = clusterOf({});
+  const [container] = listAt(template(cluster).template, 'spec', 'containers');
+  const mounts = listAt(container, 'volumeMounts');
+  const data = mounts.find(one => at(one, 'name') === 'data');
+  const place = listAt(container, 'env').find(one => at(one, 'name') === 'SVC_SERVER_ROOTPATH');
+  const image = readFileSync(join(import.meta.dirname, '../../images/server.Dockerfile'), 'utf8');
+  const said = /ENV SVC_SERVER_ROOTPATH=(\S+)/.exec(image)?.[1];
+  assert.deepEqual([at(data, 'mountPath'), at(place, 'value')], [said, said]);
+  assert.equal(settingsOf(cluster, [0])['svc.server.rootPath'], said);
+});
