@@ -86,8 +86,12 @@ test('a source that is not there is told, and found when it comes', async () => 
     kind: 'SvcBackup',
     metadata: {name: 'nightly-1', namespace: 'shop'},
     spec: {clusterRef: {name: 'old'}},
-    status: {phase: 'Completed', databases: [database('shop')]},
   });
+  world.kubernetes.store.patch(
+    {kind: kinds.backup, namespace: 'shop', name: 'nightly-1'},
+    {status: {phase: 'Completed', databases: [database('shop')]}},
+    'status',
+  );
   assert.ok(await world.time.run(15 * 60_000, () => isRunning(world)), available(world));
   assert.deepEqual([...(world.servers.groupOf(world.cluster())?.databases ?? [])], ['shop']);
   await world.end();

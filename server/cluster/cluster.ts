@@ -199,6 +199,8 @@ export interface Cluster {
   whenApplied(index: number, timeoutMs: number): Promise<boolean>;
   /** `svc.ha.clusterToken`, its file, or what is derived from name and root password. */
   readonly token: string;
+  /** Tokens that others may come with besides, while the token changes. */
+  readonly alsoAccepted?: readonly string[];
   /**
    * The changes below are made on the leader.
    *

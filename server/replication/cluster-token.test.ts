@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
-import {clusterToken, type ClusterTokenSources, isSameToken} from './cluster-token.ts';
+import {clusterTokens, type ClusterTokenSources, isSameToken} from './cluster-token.ts';
 
 const nothing: ClusterTokenSources = {
   given: '',
@@ -14,11 +14,20 @@ const nothing: ClusterTokenSources = {
   rootPassword: undefined,
 };
 
+const clusterToken = async (sources: ClusterTokenSources): Promise<string> =>
+  (await clusterTokens(sources)).token;
+
 test('the setting comes before the file, the file before what is derived', async () => {
   const sources = {...nothing, readFile: () => ' from the file\n', rootPassword: 'password'};
   assert.equal(await clusterToken({...sources, given: 'given', path: '/t'}), 'given');
   assert.equal(await clusterToken({...sources, path: '/t'}), 'from the file');
   assert.match(await clusterToken(sources), /^[\w-]{43}$/);
+});
+
+test('further lines of the file are tokens that others may come with', async () => {
+  const readFile = (): string => 'new\r\n\n  old\n';
+  const tokens = await clusterTokens({...nothing, path: '/t', readFile});
+  assert.deepEqual(tokens, {token: 'new', alsoAccepted: ['old']});
 });
 
 test('one name and one password give one token, others give others', async () => {
@@ -39,7 +48,7 @@ const refused: readonly (readonly [string, Partial<ClusterTokenSources>, RegExp]
 for (const [name, sources, says] of refused) {
   test(`${name} is refused`, async () => {
     await assert.rejects(
-      clusterToken({...nothing, ...sources}),
+      clusterTokens({...nothing, ...sources}),
       error => error instanceof Refusal && says.test(error.message),
     );
   });

@@ -29,16 +29,25 @@ const iterations = 210_000;
 const keyBytes = 32;
 const pbkdf2Async = promisify(pbkdf2);
 
+/** The token of a cluster, and while it changes those that others may come with. */
+export interface ClusterTokens {
+  /** By which this server proves itself. */
+  readonly token: string;
+  /** Those by which others may prove themselves besides. */
+  readonly alsoAccepted: readonly string[];
+}
+
 /**
- * The token of this server's cluster. Deriving it takes some tenths of a second, on another thread.
+ * The tokens of this server's cluster. Deriving one takes some tenths of a second, on another
+ * thread.
  *
  * @throws {Refusal} `start.refused`: the file cannot be read or is empty, or nothing is known to
  *   derive it from.
  */
-export async function clusterToken(sources: ClusterTokenSources): Promise<string> {
+export async function clusterTokens(sources: ClusterTokenSources): Promise<ClusterTokens> {
   const {given, path, clusterName, rootPassword} = sources;
-  if (given !== '') return given;
-  if (path !== '') return tokenOf(path, sources.readFile);
+  if (given !== '') return {token: given, alsoAccepted: []};
+  if (path !== '') return tokensIn(path, sources.readFile);
   if (rootPassword === undefined || rootPassword === '') {
     throw new Refusal(
       'start.refused',
@@ -48,7 +57,7 @@ export async function clusterToken(sources: ClusterTokenSources): Promise<string
   }
   const salt = `svc cluster token\0${clusterName}`;
   const key = await pbkdf2Async(rootPassword, salt, iterations, keyBytes, 'sha256');
-  return key.toString('base64url');
+  return {token: key.toString('base64url'), alsoAccepted: []};
 }
 
 /** Compares in a time that tells nothing about either. */
@@ -60,14 +69,16 @@ function digest(token: string): Buffer {
   return createHash('sha256').update(token, 'utf8').digest();
 }
 
-function tokenOf(path: string, readFile: (path: string) => string): string {
-  let token: string;
+/** One a line; the first is this server's own. */
+function tokensIn(path: string, readFile: (path: string) => string): ClusterTokens {
+  let lines: readonly string[];
   try {
-    token = readFile(path).trim();
+    lines = readFile(path).split('\n');
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Refusal('start.refused', `cannot read svc.ha.clusterTokenPath: ${reason}`);
   }
-  if (token !== '') return token;
+  const [token, ...alsoAccepted] = lines.map(line => line.trim()).filter(line => line !== '');
+  if (token !== undefined) return {token, alsoAccepted};
   throw new Refusal('start.refused', `the file ${path} is empty (svc.ha.clusterTokenPath)`);
 }

@@ -50,6 +50,8 @@ export interface ClusterNodeOptions {
   readonly logger: Logger;
   /** The cluster's token (replication/cluster-token.ts). */
   readonly token: string;
+  /** Tokens that others may come with besides. */
+  readonly alsoAccepted: readonly string[];
   readonly release: string;
   readonly formats: PeerIntroduction['formats'];
   readonly storage: MemberStorage;
@@ -71,6 +73,7 @@ const noMemory = '-';
 export class ClusterNode implements MemberLogOpener {
   readonly plan: ClusterPlan;
   readonly token: string;
+  readonly alsoAccepted: readonly string[];
   readonly startedAt: number;
   readonly links: PeerLinks;
   readonly #talk: PeerControlTransport;
@@ -100,6 +103,7 @@ export class ClusterNode implements MemberLogOpener {
     this.#options = options;
     this.plan = plan;
     this.token = options.token;
+    this.alsoAccepted = options.alsoAccepted;
     this.startedAt = clock.monotonic();
     const {http, https} = plan.self.ports;
     const httpPort = http ?? settings().get('svc.server.httpIncomingPort').from;

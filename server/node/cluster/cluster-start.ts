@@ -7,7 +7,7 @@ import {createClock, createRandom, createTimers} from '#server/platform/real/clo
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Checkpoint} from '#server/raft/membership.ts';
-import {clusterToken} from '#server/replication/cluster-token.ts';
+import {clusterTokens} from '#server/replication/cluster-token.ts';
 import type {OpenedLog} from '#server/replication/storage/member-log.ts';
 import {hasStoredLog, openStoredLog} from '#server/replication/stored-log.ts';
 import {formatsOf} from '#server/engine/formats/levels.ts';
@@ -34,7 +34,7 @@ export async function joinedCluster(
     const reason = 'a member of a cluster syncs every commit';
     logger.log('warn', 'setting.without-effect', {setting: 'svc.txWalFlush', reason});
   }
-  const token = await clusterToken({
+  const tokens = await clusterTokens({
     given: settings.get('svc.ha.clusterToken'),
     path: settings.get('svc.ha.clusterTokenPath'),
     readFile: path => readFileSync(resolve(path), 'utf8'),
@@ -49,7 +49,7 @@ export async function joinedCluster(
     random: createRandom(),
     timers: createTimers(),
     logger,
-    token,
+    ...tokens,
     release: version,
     formats: {from: Math.max(1, level - 1), to: level},
     storage: {

@@ -47,6 +47,10 @@ export class ClusterView implements Cluster {
     return this.#node.token;
   }
 
+  get alsoAccepted(): readonly string[] {
+    return this.#node.alsoAccepted;
+  }
+
   get isLeader(): boolean {
     return this.#node.member?.log.isLeading === true;
   }

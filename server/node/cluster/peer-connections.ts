@@ -18,7 +18,7 @@ import {type DeclaredPeer, peerId} from '#server/replication/server-list.ts';
 import {PeerKeyFiles} from '../keys/peer-keys.ts';
 
 export interface PeerConnectionParts
-  extends Pick<PeerLinksOptions, 'introduce' | 'judge' | 'token'> {
+  extends Pick<PeerLinksOptions, 'introduce' | 'judge' | 'token' | 'alsoAccepted'> {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;

@@ -48,12 +48,14 @@ const portMax = 65_535;
 
 /**
  * One side of a handshake: say `hello`, hear one, say `proof`, hear one. The dialler proves itself
- * first: a listener gives nobody anything to guess the token by.
+ * first: a listener gives nobody anything to guess the token by. While a token changes, a listener
+ * goes on with whichever of those that it accepts the dialler proved to know.
  */
 export class Handshake {
   readonly #side: Side;
   readonly #own: Hello;
-  readonly #token: string;
+  #token: string;
+  readonly #alsoAccepted: readonly string[];
   readonly hello: Buffer;
   #theirs: {readonly hello: Hello; readonly bytes: Buffer} | undefined;
 
@@ -61,23 +63,31 @@ export class Handshake {
     readonly side: Side;
     readonly own: Hello;
     readonly token: string;
+    /** Of a listener: tokens that the other side may prove to know instead. */
+    readonly alsoAccepted?: readonly string[] | undefined;
     readonly random: Random;
   }) {
     this.#side = options.side;
     this.#own = options.own;
     this.#token = options.token;
+    this.#alsoAccepted = options.side === 'listener' ? (options.alsoAccepted ?? []) : [];
     const nonce = Buffer.alloc(nonceBytes);
     options.random.fill(nonce);
     this.hello = Buffer.concat([nonce, Buffer.from(JSON.stringify(options.own), 'utf8')]);
   }
 
-  /** Takes the other side's hello; answers the proof to send, or why not. */
-  hear(bytes: Buffer): Buffer | Rejection {
+  /** Takes the other side's hello; answers why it is turned away, if it is. */
+  hear(bytes: Buffer): Rejection | undefined {
     const hello = parseHello(bytes);
     if (hello === undefined) return {reason: 'malformed', detail: 'a hello that cannot be read'};
     const rejection = this.#unfit(hello);
     if (rejection !== undefined) return rejection;
     this.#theirs = {hello, bytes: Buffer.from(bytes)};
+    return undefined;
+  }
+
+  /** What this side proves itself with, once the other's hello is heard. */
+  proof(): Buffer {
     return this.#hmac(`proof ${this.#side}`);
   }
 
@@ -85,16 +95,24 @@ export class Handshake {
   conclude(proof: Buffer): Trust | Rejection {
     const theirs = this.#theirs;
     if (theirs === undefined) return {reason: 'malformed', detail: 'a proof before a hello'};
-    const expected = this.#hmac(`proof ${other(this.#side)}`);
-    if (proof.length !== expected.length || !timingSafeEqual(proof, expected)) {
+    const known = [this.#token, ...this.#alsoAccepted].find(token =>
+      this.#isProvedBy(token, proof),
+    );
+    if (known === undefined) {
       const from = theirs.hello.from;
       return {reason: 'token', detail: `${from} does not know the token of this cluster`};
     }
+    this.#token = known;
     const seed = (side: Side): number => this.#hmac(`frames ${side}`).readUInt32LE(0);
     return {
       peer: theirs.hello,
       seeds: {dialler: seed('dialler'), listener: seed('listener')},
     };
+  }
+
+  #isProvedBy(token: string, proof: Buffer): boolean {
+    const expected = this.#hmac(`proof ${other(this.#side)}`, token);
+    return proof.length === expected.length && timingSafeEqual(proof, expected);
   }
 
   #unfit({cluster, from, to}: Hello): Rejection | undefined {
@@ -115,10 +133,10 @@ export class Handshake {
     return undefined;
   }
 
-  #hmac(purpose: string): Buffer {
+  #hmac(purpose: string, token = this.#token): Buffer {
     const theirs = this.#theirs?.bytes ?? Buffer.alloc(0);
     const [first, second] = this.#side === 'dialler' ? [this.hello, theirs] : [theirs, this.hello];
-    const hmac = createHmac('sha256', this.#token);
+    const hmac = createHmac('sha256', token);
     for (const part of [Buffer.from(purpose, 'utf8'), first, second]) {
       const length = Buffer.alloc(4);
       length.writeUInt32LE(part.length);

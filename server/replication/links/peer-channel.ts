@@ -45,6 +45,8 @@ export interface ChannelOptions {
   readonly side: Side;
   readonly own: Hello;
   readonly token: string;
+  /** Tokens that a dialler may come with besides. */
+  readonly alsoAccepted?: readonly string[] | undefined;
   readonly random: Random;
   readonly timers: Timers;
   readonly handshakeMs: number;
@@ -68,16 +70,14 @@ export class PeerChannel {
   readonly #reader = new FrameReader(Math.max(helloBytesMax, refusalBytesMax));
   readonly #cancelDeadline: () => void;
   #state: 'greeting' | 'proving' | 'trusted' | 'ended' = 'greeting';
-  /** Ours, once the other side's hello is heard. */
-  #proof: Buffer | undefined;
   #isCorked = false;
 
   constructor(socket: Socket, options: ChannelOptions, listener: ChannelListener) {
     this.#socket = socket;
     this.#options = options;
     this.#listener = listener;
-    const {side, own, token, random, timers, handshakeMs} = options;
-    this.#handshake = new Handshake({side, own, token, random});
+    const {side, own, token, alsoAccepted, random, timers, handshakeMs} = options;
+    this.#handshake = new Handshake({side, own, token, alsoAccepted, random});
     socket.setNoDelay(true);
     socket.setKeepAlive(true, keepAliveMs);
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
@@ -203,11 +203,10 @@ export class PeerChannel {
 
   #hear({kind, payload}: Frame): void {
     if (kind !== 'hello') return this.reject(`a ${kind} where a hello was due`);
-    const proof = this.#handshake.hear(payload);
-    if ('reason' in proof) return this.reject(proof.detail);
-    this.#proof = proof;
+    const rejection = this.#handshake.hear(payload);
+    if (rejection !== undefined) return this.reject(rejection.detail);
     this.#state = 'proving';
-    if (this.#options.side === 'dialler') this.#write('proof', [proof]);
+    if (this.#options.side === 'dialler') this.#write('proof', [this.#handshake.proof()]);
     else this.#write('hello', [this.#handshake.hello]);
   }
 
@@ -218,7 +217,7 @@ export class PeerChannel {
     const objection = this.#listener.judge(trust.peer);
     if (objection !== undefined) return this.reject(objection);
     const {side, messageBytesMax} = this.#options;
-    if (side === 'listener' && this.#proof !== undefined) this.#write('proof', [this.#proof]);
+    if (side === 'listener') this.#write('proof', [this.#handshake.proof()]);
     this.#writer.reseed(trust.seeds[side]);
     const theirs = side === 'dialler' ? trust.seeds.listener : trust.seeds.dialler;
     this.#reader.trust(theirs, messageBytesMax);

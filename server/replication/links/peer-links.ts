@@ -48,6 +48,8 @@ export interface PeerLinksOptions {
   readonly introduce: () => PeerIntroduction;
   /** The cluster's token. */
   readonly token: string;
+  /** Tokens that those who dial may come with besides. */
+  readonly alsoAccepted?: readonly string[];
   /**
    * Why a peer that knows the token is not taken all the same, such as one that comes back with
    * another log, or was removed; undefined to take it.
@@ -293,12 +295,15 @@ export class PeerLinks implements PeerTransport {
   }
 
   #speak(socket: Socket, side: Side, to: string, listener: ChannelListener): PeerChannel {
-    const {cluster, id, introduce, token, random, timers, messageBytesMax, queueBytesMax} =
-      this.#options;
+    const {cluster, id, introduce, token, alsoAccepted, random, timers} = this.#options;
+    const {messageBytesMax, queueBytesMax} = this.#options;
     const own = {cluster, from: id, to, introduction: introduce()};
     return new PeerChannel(
       socket,
-      {side, own, token, random, timers, handshakeMs, messageBytesMax, queueBytesMax},
+      {
+        ...{side, own, token, alsoAccepted, random, timers},
+        ...{handshakeMs, messageBytesMax, queueBytesMax},
+      },
       listener,
     );
   }

@@ -128,9 +128,9 @@ export class RawConnection {
   /** Becomes a peer like any other. */
   async introduce(): Promise<this> {
     this.write(this.framed('hello', this.#handshake.hello));
-    const proof = this.#handshake.hear((await this.next()).payload);
-    assert(Buffer.isBuffer(proof), 'the hello is taken');
-    this.write(this.framed('proof', proof));
+    const rejection = this.#handshake.hear((await this.next()).payload);
+    assert(rejection === undefined, 'the hello is taken');
+    this.write(this.framed('proof', this.#handshake.proof()));
     const trust = this.#handshake.conclude((await this.next()).payload);
     assert('seeds' in trust, 'the proof is taken');
     this.writer.reseed(trust.seeds.dialler);

@@ -33,7 +33,7 @@ export class LeaderGateway {
   readonly #context: HttpContext;
   readonly #freshness: ReadConsistencyGate;
   readonly #forwarder: Forwarder;
-  readonly #tokenHash: Buffer | undefined;
+  readonly #tokenHashes: readonly Buffer[];
   #warnedAt = Number.NEGATIVE_INFINITY;
   #suspects = 0;
 
@@ -49,7 +49,9 @@ export class LeaderGateway {
       appliedIndex: () => context.service.appliedIndex,
     });
     this.#forwarder = new Forwarder(context, cluster, index => this.#freshness.relayed(index));
-    this.#tokenHash = cluster.token === '' ? undefined : hash('sha256', cluster.token, 'buffer');
+    this.#tokenHashes = [cluster.token, ...(cluster.alsoAccepted ?? [])]
+      .filter(token => token !== '')
+      .map(token => hash('sha256', token, 'buffer'));
   }
 
   /** Waits until a read may be answered from here; see Freshness. */
@@ -114,10 +116,8 @@ export class LeaderGateway {
 
   /** @throws {PlainFailure} 401 unless `given` is the token of the cluster. */
   requireToken(given: string, socket: Socket): void {
-    const expected = this.#tokenHash;
-    if (expected !== undefined && timingSafeEqual(hash('sha256', given, 'buffer'), expected)) {
-      return;
-    }
+    const said = hash('sha256', given, 'buffer');
+    if (this.#tokenHashes.some(expected => timingSafeEqual(said, expected))) return;
     this.#suspect(socket, 'a request carried a wrong cluster token');
     throw invalidToken();
   }
