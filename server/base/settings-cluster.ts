@@ -85,8 +85,8 @@ export const clusterSettingRows = {
     scope: 'server',
     dynamic: false,
     description:
-      'File with the secret of the cluster; white space around it is cut. Read when ' +
-      'svc.ha.clusterToken is empty.',
+      'File with the secret of the cluster, read when svc.ha.clusterToken is empty; further ' +
+      'lines are secrets that others may come with too.',
   },
 
   // How it decides.
