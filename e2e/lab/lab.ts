@@ -115,6 +115,11 @@ export class Lab {
     return run('kubectl', `--kubeconfig=${this.kubeconfig}`, ...args);
   }
 
+  /** Runs helm, as a person would install a chart. */
+  helm(...args: readonly string[]): Promise<string> {
+    return run('helm', `--kubeconfig=${this.kubeconfig}`, ...args);
+  }
+
   /** Applies a file or folder of manifests, as `kubectl apply -f`, or -k for a kustomization. */
   async applyFiles(path: string, {kustomize = false} = {}): Promise<void> {
     await this.kubectl(
@@ -126,8 +131,11 @@ export class Lab {
     );
   }
 
-  async applyText(manifests: string): Promise<void> {
-    const options = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
+  /** @param options - `isTrial`: the server checks everything and keeps nothing. */
+  async applyText(manifests: string, {isTrial = false, namespace = 'default'} = {}): Promise<void> {
+    const trial = isTrial ? ['--dry-run=server'] : [];
+    const how = ['--server-side', '--force-conflicts', ...trial];
+    const options = ['apply', ...how, '-n', namespace, '-f', '-'];
     await runWith(manifests, 'kubectl', `--kubeconfig=${this.kubeconfig}`, ...options);
   }
 }

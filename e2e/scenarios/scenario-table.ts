@@ -3,6 +3,7 @@ import {definitionsAccepted} from './operator/e00-definitions.ts';
 import {appliedCluster, operatedLeaderKilled} from './operator/e01-applied.ts';
 import {restingCluster} from './operator/e02-rest.ts';
 import {operatorReleases, threeOperators} from './operator/e03-operators.ts';
+import {namespacedOperator} from './operator/e04-namespaces.ts';
 import {leadershipMoves, rollingChange} from './operator/e06-rolling-change.ts';
 import {earlierRelease, imageMissing, resourcesMissing} from './operator/e08-stuck-change.ts';
 import {settingsChange} from './operator/e10-settings.ts';
@@ -34,6 +35,7 @@ export const scenarios: readonly Scenario[] = [
   appliedCluster,
   restingCluster,
   threeOperators,
+  namespacedOperator,
   operatorReleases,
   rollingChange,
   leadershipMoves,

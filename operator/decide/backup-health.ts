@@ -63,8 +63,10 @@ function verdictOf(schedule: ScheduleFacts, {nowMs, backups}: BackupsSeen): Verd
   }
   const isRunning = own.some(({finishedAt}) => finishedAt === undefined);
   if (!isRunning && isOverdue(schedule, nowMs)) {
-    const since = lastSuccessMs ?? schedule.createdMs;
-    const missing = `${name} has no good backup since ${new Date(since).toISOString()}`;
+    const missing =
+      lastSuccessMs === undefined
+        ? `${name} never had a good backup`
+        : `the last good backup of ${name} is older than two of its ticks`;
     return ['False', ['BackupOverdue', missing]];
   }
   if (lastSuccessMs === undefined) {

@@ -301,8 +301,15 @@ export class PeerLinks implements PeerTransport {
     return new PeerChannel(
       socket,
       {
-        ...{side, own, token, alsoAccepted, random, timers},
-        ...{handshakeMs, messageBytesMax, queueBytesMax},
+        side,
+        own,
+        token,
+        alsoAccepted,
+        random,
+        timers,
+        handshakeMs,
+        messageBytesMax,
+        queueBytesMax,
       },
       listener,
     );
