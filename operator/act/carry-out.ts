@@ -8,8 +8,15 @@
 import {labels} from '#operator/api/group.ts';
 import type {KubeObject} from '#operator/api/kube-object.ts';
 import {generatedSecret} from '#operator/objects/configuration.ts';
-import {ordinalOfPeer} from '#operator/objects/names.ts';
-import {SETTINGS_ANNOTATION} from '#operator/objects/pod-template.ts';
+import {
+  nextTokens,
+  TOKENS_KEY,
+  tokensIn,
+  tokensSecret,
+  tokenStepOf,
+} from '#operator/objects/tokens.ts';
+import {names, ordinalOfPeer} from '#operator/objects/names.ts';
+import {SETTINGS_ANNOTATION, tokenSecret} from '#operator/objects/pod-template.ts';
 import {AdminError, type ServerAddress, type ServerAdmin} from '#operator/database/admin.ts';
 import type {Action, RestoreFrom, Under} from '#operator/decide/decision.ts';
 import type {Observation} from '#operator/decide/observation.ts';
@@ -18,12 +25,15 @@ import {viewOf} from '#operator/decide/view.ts';
 import {clusterNameOf} from '#operator/objects/settings.ts';
 import {hasReason, type Kind, type KubeApi, type Ref} from '#operator/kubernetes/api.ts';
 import {kindOf, kinds} from '#operator/kubernetes/kinds.ts';
+import {textOfSecret} from '#operator/kubernetes/secret-text.ts';
 
 export interface ActOptions {
   readonly api: KubeApi;
   readonly admin: ServerAdmin;
   readonly observation: Observation;
   readonly password: string | undefined;
+  /** By which the servers that run believe each other. */
+  readonly token: string | undefined;
   /** Throws once this operator leads no more. */
   readonly assertLeading: () => void;
   /** Text of chance for a Secret. */
@@ -94,6 +104,13 @@ async function carryOutOne(action: Action, options: ActOptions): Promise<void> {
     }
     case 'set-settings':
       return await setSettings(action, options);
+    case 'write-tokens':
+      return await writeTokens(action, options);
+    case 'set-root-password': {
+      const {admin, token} = options;
+      if (token === undefined) return;
+      return await admin.setRootPassword({...serverOf(action.peerId, options), token});
+    }
     case 'restore-database': {
       const {peerId, database, from} = action;
       return options.beginRestore({server: serverOf(peerId, options), database, from});
@@ -111,6 +128,41 @@ async function generate(which: 'root' | 'token', options: ActOptions): Promise<v
     options.onWritten(kinds.secret, await api.create(kinds.secret, secret));
   } catch (error) {
     if (!hasReason(error, 'AlreadyExists')) throw error;
+  }
+}
+
+/** Nothing is written over what is another step by now. */
+async function writeTokens(
+  {step, to}: Extract<Action, {kind: 'write-tokens'}>,
+  options: ActOptions,
+): Promise<void> {
+  const {api, observation} = options;
+  const {cluster} = observation;
+  const live = await readOrNothing(api, refOf(kinds.secret, names.tokens(cluster), options));
+  if ((live && tokenStepOf(live)) !== step) throw new Outdated('the tokens were written meanwhile');
+  const source = tokenSecret(cluster);
+  const given = await readOrNothing(api, refOf(kinds.secret, source.name, options));
+  const held = tokensIn((live && textOfSecret(live, TOKENS_KEY)) ?? '');
+  const lines = nextTokens(to, held, given && textOfSecret(given, source.key));
+  if (lines === undefined) throw new Outdated('the Secret with the token is not there');
+  const phase = to === 'wanted' ? 'single' : to;
+  const next = tokensSecret(cluster, {step: step === undefined ? 0 : step + 1, phase, lines});
+  const written =
+    live === undefined
+      ? await api.create(kinds.secret, next)
+      : await api.replace(kinds.secret, {
+          ...next,
+          metadata: {...next.metadata, resourceVersion: live.metadata.resourceVersion ?? ''},
+        });
+  options.onWritten(kinds.secret, written);
+}
+
+async function readOrNothing(api: KubeApi, ref: Ref): Promise<KubeObject | undefined> {
+  try {
+    return await api.get(ref);
+  } catch (error) {
+    if (hasReason(error, 'NotFound')) return undefined;
+    throw error;
   }
 }
 

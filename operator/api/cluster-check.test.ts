@@ -64,8 +64,13 @@ const refused: readonly (readonly [string, JsonMap, RegExp])[] = [
   ['keys without a Secret', {tls: {mode: 'Secret'}}, /^spec\.tls: tls\.secretName/],
   [
     'two beginnings',
-    {bootstrap: {initialize: {}, recovery: {url: 'https://a'}}},
+    {bootstrap: {initialize: {}, recovery: {claim: {name: 'a'}}}},
     /^spec\.bootstrap: /,
+  ],
+  [
+    'an address without names',
+    {bootstrap: {recovery: {url: 'https://a'}}},
+    /^spec\.bootstrap\.recovery: .*needs databases/,
   ],
   ['no source', {bootstrap: {recovery: {}}}, /^spec\.bootstrap\.recovery: .*exactly one/],
   [

@@ -68,7 +68,7 @@ export class ClusterController {
     if (object.metadata.deletionTimestamp !== undefined) return {kind: 'gone'};
     const deleted = this.#pendingDeletions(key, object);
     const memory = {deleted: new Set(deleted.keys()), restores: this.#restores.seen(key)};
-    const {observation, password} = await observeCluster(object, memory, this.#options);
+    const {observation, password, token} = await observeCluster(object, memory, this.#options);
     const decision = decide(observation);
     const written = await this.#writeStatus(object, decision.status);
     this.#restores.forget(key, memory.restores);
@@ -78,6 +78,7 @@ export class ClusterController {
         ...this.#options,
         observation,
         password,
+        token,
         onWritten: (kind, now) => store.learn(kind, now),
         beginRestore: order => this.#restores.begin(key, order),
         onPodDeleted: uid => void deleted.set(uid, this.#options.clock.monotonic()),

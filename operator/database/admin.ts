@@ -16,6 +16,8 @@ export interface ServerAddress {
   readonly address: string | undefined;
   readonly port: number;
   readonly password: string;
+  /** Shown in the place of the password: the token by which the servers believe each other. */
+  readonly token?: string;
 }
 
 export interface NewPeer {
@@ -38,6 +40,8 @@ export interface ServerAdmin {
   removePeer(server: ServerAddress, peerId: string): Promise<void>;
   transferLeadership(server: ServerAddress, to: string): Promise<void>;
   setSetting(server: ServerAddress, key: string, value: string): Promise<void>;
+  /** Gives root the password of `server`, by its token. */
+  setRootPassword(server: ServerAddress & {readonly token: string}): Promise<void>;
   databases(server: ServerAddress): Promise<readonly string[]>;
   /** Resolves once the archive is whole. */
   triggerBackup(server: ServerAddress, database: string, timeoutMs: number): Promise<Archive>;

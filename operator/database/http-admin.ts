@@ -64,6 +64,12 @@ export class HttpAdmin implements ServerAdmin {
     await this.#command(server, `set server setting ${key} ${value}`, SETTING_MS);
   }
 
+  async setRootPassword(server: ServerAddress & {readonly token: string}): Promise<void> {
+    const {password} = server;
+    const asked = {method: 'PUT', path: '/server/users?name=root', body: {password}};
+    await this.#ask(server, {...asked, timeoutMs: SETTING_MS});
+  }
+
   async databases(server: ServerAddress): Promise<readonly string[]> {
     const answer = await this.#command(server, 'list databases', SETTING_MS);
     return listAt(answer, 'result').filter(name => typeof name === 'string');
@@ -118,11 +124,10 @@ export class HttpAdmin implements ServerAdmin {
   }
 
   async #ask(server: ServerAddress, {method, path, body, timeoutMs}: Asked): Promise<unknown> {
-    const credentials = Buffer.from(`root:${server.password}`).toString('base64');
     const sent = {
       method,
       path: `/api/v1${path}`,
-      headers: {Authorization: `Basic ${credentials}`},
+      headers: credentialsOf(server),
       body,
       signal: AbortSignal.timeout(timeoutMs),
     };
@@ -147,6 +152,11 @@ export class HttpAdmin implements ServerAdmin {
     this.#endpoints.set(name, made);
     return made;
   }
+}
+
+function credentialsOf({password, token}: ServerAddress): Readonly<Record<string, string>> {
+  if (token !== undefined) return {'X-Svc-Cluster-Token': token, 'X-Svc-Forwarded-User': 'root'};
+  return {Authorization: `Basic ${Buffer.from(`root:${password}`).toString('base64')}`};
 }
 
 function refusalOf({host}: ServerAddress, {status, text}: JsonAnswer): AdminError {

@@ -28,6 +28,7 @@ import {planReplacement} from './replace.ts';
 import {settingActions} from './running-settings.ts';
 import {planJoin, planScale} from './scale.ts';
 import {statusOf} from './status.ts';
+import {passwordActions, tokenActions} from './tokens.ts';
 import {planUpgrade} from './upgrade.ts';
 import {type View, viewOf} from './view.ts';
 import {growing, volumeActions} from './volumes.ts';
@@ -59,7 +60,9 @@ function carriedOut(base: Omit<Seen, 'plan' | 'replicas'>, initial: readonly num
   const {observed, view, members, mode} = base;
   const {cluster, object, statefulSet: set, live} = observed;
   const restartAt = annotationOf(object, annotations.restartAt);
-  const template = podTemplate(cluster, {initial, restartAt, archives: archiveVolumeOf(observed)});
+  const archives = archiveVolumeOf(observed);
+  const tokenStep = observed.tokens?.step;
+  const template = podTemplate(cluster, {initial, restartAt, archives, tokenStep});
   const situation = set && {observed, view, members, template, set};
   const recovered =
     situation && mode === 'recovering' && observed.recovery !== undefined
@@ -86,6 +89,8 @@ function carriedOut(base: Omit<Seen, 'plan' | 'replicas'>, initial: readonly num
     ...volumes,
     ...(isMadeAnew || !canStart ? [] : applications([wantedSet], live)),
     ...(view.kind === 'agreed' ? settingActions(observed, members, initial) : []),
+    ...passwordActions(members),
+    ...(situation === undefined || mode === 'recovering' ? [] : tokenActions(situation, plan)),
     ...(plan?.actions ?? requestedTransfer(observed, members, view)),
   ];
   const recovery = recovered === undefined ? beginning(mode) : {recovery: recovered.status};
@@ -179,12 +184,17 @@ function roleLabels(members: readonly Member[], view: View): readonly Action[] {
 }
 
 /** Makes the Secrets that are missing and not the user's to make. */
-function secretsOf({cluster, secrets}: Observation): readonly Action[] {
+function secretsOf({cluster, secrets, tokens, statefulSet: set}: Observation): readonly Action[] {
   const {root, clusterToken} = cluster.spec.secrets;
   const missing: Action[] = [];
   if (!secrets.root && root === undefined) missing.push({kind: 'generate-secret', which: 'root'});
   if (!secrets.token && clusterToken === undefined) {
     missing.push({kind: 'generate-secret', which: 'token'});
+  }
+  // While nobody runs, nobody has to believe anybody.
+  const isAsleep = set?.replicas === 0 && tokens?.leadsToWanted === false;
+  if (secrets.token && (tokens === undefined || isAsleep)) {
+    missing.push({kind: 'write-tokens', step: tokens?.step, to: 'wanted'});
   }
   return missing;
 }

@@ -6,6 +6,7 @@ import type {ClusterStatus} from '#operator/api/cluster-status.ts';
 import type {Role} from '#operator/api/group.ts';
 import type {KubeObject} from '#operator/api/kube-object.ts';
 import type {Told} from '#operator/api/reasons.ts';
+import type {TokenPhase} from '#operator/objects/tokens.ts';
 
 /** Under whom a change of the members was decided: it is made under no other. */
 export interface Under {
@@ -18,6 +19,18 @@ export type Action =
   /** What the spec wants no more: a budget or a policy. */
   | {readonly kind: 'delete-object'; readonly object: KubeObject}
   | {readonly kind: 'generate-secret'; readonly which: 'root' | 'token'}
+  /**
+   * Writes the tokens that servers read at their next start, as they follow from those that are
+   * there: `wanted` and nothing else, or the next of the rounds of tokens.ts.
+   */
+  | {
+      readonly kind: 'write-tokens';
+      /** Of the Secret as it was seen. */
+      readonly step: number | undefined;
+      readonly to: TokenPhase | 'wanted';
+    }
+  /** Gives root the password that the Secret holds. */
+  | {readonly kind: 'set-root-password'; readonly peerId: string}
   /** Takes the stateful set away and leaves its pods: what it cannot change is made anew. */
   | {readonly kind: 'recreate-set'; readonly name: string; readonly uid: string}
   | {readonly kind: 'delete-pod'; readonly name: string; readonly uid: string}

@@ -29,7 +29,12 @@ export interface ReportedPeer {
 }
 
 export type Answer =
-  | {readonly kind: 'report'; readonly report: MemberReport}
+  | {
+      readonly kind: 'report';
+      readonly report: MemberReport;
+      /** It answered to the token of the cluster, not to the password of root. */
+      readonly isPasswordRefused?: boolean;
+    }
   /** No server listens, or it does not answer in time. */
   | {readonly kind: 'silent'; readonly message: string}
   /** It is there and is no member of a running cluster yet. */

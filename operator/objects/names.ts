@@ -21,6 +21,8 @@ export const names = {
   config: ({metadata}: Named): string => `${metadata.name}-config`,
   root: ({metadata}: Named): string => `${metadata.name}-root`,
   token: ({metadata}: Named): string => `${metadata.name}-token`,
+  /** Tokens as the servers read them: that of `token`, and others while it changes. */
+  tokens: ({metadata}: Named): string => `${metadata.name}-tokens`,
   pod: ({metadata}: Named, ordinal: number): string => `${metadata.name}-${ordinal}`,
   /** Claims of a member, by the volume that they are. */
   claim: ({metadata}: Named, volume: Volume, ordinal: number): string =>

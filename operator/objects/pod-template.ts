@@ -10,6 +10,7 @@ import {annotations, CONTAINER, labels, ports, USER_ID} from '#operator/api/grou
 import {hashOf, type JsonMap} from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import {allLabels, names, selectorLabels} from './names.ts';
+import {TOKENS_KEY} from './tokens.ts';
 import {CONFIG_FILE, divided, paths, settingsOf} from './settings.ts';
 
 export interface PodTemplate {
@@ -31,18 +32,24 @@ export interface TemplateInput {
   /** Ordinals of those who began the cluster. */
   readonly initial: readonly number[];
   readonly restartAt: string | undefined;
+  /** Of the Secret with the tokens: another one is read at a start. */
+  readonly tokenStep?: number | undefined;
   /** Mounted in the place of the member's own backups. */
   readonly archives?: ArchiveVolume | undefined;
 }
 
 export function podTemplate(
   cluster: SvcCluster,
-  {initial, restartAt, archives}: TemplateInput,
+  {initial, restartAt, archives, tokenStep = 0}: TemplateInput,
 ): PodTemplate {
   const {dynamic, fixed} = divided(settingsOf(cluster, initial));
   const {podTemplate: own} = cluster.spec;
   const spec = podSpec(cluster, archives);
-  const marks = {...own.annotations, ...(restartAt === undefined ? {} : {restartAt})};
+  const marks = {
+    ...own.annotations,
+    ...(restartAt === undefined ? {} : {restartAt}),
+    ...(tokenStep === 0 ? {} : {tokenStep: String(tokenStep)}),
+  };
   // The list of those who began it is the same for ever, but for the priorities in it.
   const {'svc.ha.serverList': _, ...counted} = fixed;
   const {priorities} = cluster.spec.ha;
@@ -168,7 +175,7 @@ function volumes(cluster: SvcCluster, archives: ArchiveVolume | undefined): read
   return [
     {name: 'config', configMap: {name: names.config(cluster)}},
     {name: 'root', secret: secretVolume(rootSecret(cluster), 'password')},
-    {name: 'token', secret: secretVolume(tokenSecret(cluster), 'token')},
+    {name: 'token', secret: secretVolume({name: names.tokens(cluster), key: TOKENS_KEY}, 'token')},
     ...(secretName === undefined ? [] : [{name: 'tls', secret: {secretName, defaultMode: 0o440}}]),
     ...(shared === undefined
       ? []

@@ -9,7 +9,7 @@ import type {Clock} from '#server/platform/clock.ts';
 import {checkCluster} from '#operator/api/cluster-check.ts';
 import {type KubeObject, textAt} from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
-import {AdminError, type ServerAdmin} from '#operator/database/admin.ts';
+import {AdminError, type ServerAddress, type ServerAdmin} from '#operator/database/admin.ts';
 import {placeOf} from '#operator/decide/members.ts';
 import {idOf} from '#operator/decide/objects-wanted.ts';
 import type {Observation, PodFacts} from '#operator/decide/observation.ts';
@@ -19,12 +19,15 @@ import {
   type RecoverySource,
   sourceOf,
 } from '#operator/decide/recovery.ts';
+import type {TokenFacts} from '#operator/decide/tokens.ts';
 import {type Answer, viewOf} from '#operator/decide/view.ts';
 import {hasReason, type Kind, type KubeApi} from '#operator/kubernetes/api.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
+import {textOfSecret} from '#operator/kubernetes/secret-text.ts';
 import {names, ordinalOfPeer, peerIdOf} from '#operator/objects/names.ts';
 import {rootSecret, tokenSecret} from '#operator/objects/pod-template.ts';
 import {clusterNameOf} from '#operator/objects/settings.ts';
+import {TOKENS_KEY, tokenPhaseOf, tokensIn, tokenStepOf} from '#operator/objects/tokens.ts';
 import {backupFacts, claimFacts, podFacts, scheduleFacts, setFacts} from './facts.ts';
 import {type ClusterStore, owned} from './cluster-store.ts';
 
@@ -54,6 +57,8 @@ export interface Observed {
   readonly observation: Observation;
   /** The password of root; undefined while its Secret is not there. */
   readonly password: string | undefined;
+  /** By which the servers that run believe each other, and whoever has it. */
+  readonly token: string | undefined;
 }
 
 export async function observeCluster(
@@ -74,9 +79,13 @@ export async function observeCluster(
     ({kind, metadata}) => kind === 'StatefulSet' && metadata.name === names.statefulSet(cluster),
   );
   const password = await secretValue(cluster, rootSecret(cluster), options);
-  const token = await secretValue(cluster, tokenSecret(cluster), options);
+  const wantedToken = await secretValue(cluster, tokenSecret(cluster), options);
+  const held = objects.find(
+    ({kind, metadata}) => kind === 'Secret' && metadata.name === names.tokens(cluster),
+  );
+  const token = held === undefined ? wantedToken : heldTokens(held)[0];
   const nowMs = clock.now();
-  const answers = await answersOf(cluster, pods, password, options);
+  const answers = await answersOf({cluster, pods}, {password, token}, options);
   const live = new Map(objects.map(one => [idOf(one), one]));
   const claims = claimObjects.flatMap(
     one => claimFacts(cluster, one, node => missing.has(node)) ?? [],
@@ -95,12 +104,13 @@ export async function observeCluster(
     statefulSet: set && setFacts(set),
     pods,
     claims,
-    secrets: {root: password !== undefined, token: token !== undefined},
+    secrets: {root: password !== undefined, token: wantedToken !== undefined},
+    tokens: held && tokenFacts(held, wantedToken),
     backups: backupsOf(store, object),
     recovery: seen && {...seen, ...restores, source: sourceIn(store, cluster)},
     answers,
   };
-  return {observation, password};
+  return {observation, password, token};
 }
 
 function sourceIn(store: ClusterStore, cluster: SvcCluster): RecoverySource {
@@ -153,9 +163,8 @@ function backupsOf(store: ClusterStore, {metadata}: KubeObject): Observation['ba
 }
 
 async function answersOf(
-  cluster: SvcCluster,
-  pods: readonly PodFacts[],
-  password: string | undefined,
+  {cluster, pods}: Pick<Observation, 'cluster' | 'pods'>,
+  {password, token}: Pick<Observed, 'password' | 'token'>,
   {admin}: ObserveOptions,
 ): Promise<ReadonlyMap<string, Answer>> {
   if (password === undefined) return new Map();
@@ -167,11 +176,27 @@ async function answersOf(
       try {
         return [peerId, {kind: 'report', report: await admin.status(server)}];
       } catch (error) {
-        return [peerId, failureOf(error)];
+        const failure = failureOf(error);
+        if (failure.kind !== 'refused' || token === undefined) return [peerId, failure];
+        return [peerId, await believing({...server, token}, failure, admin)];
       }
     }),
   );
   return new Map(answers);
+}
+
+/** The answer of a server that knows another password of root, to the token of its cluster. */
+async function believing(
+  server: ServerAddress,
+  refusal: Answer,
+  admin: ServerAdmin,
+): Promise<Answer> {
+  try {
+    return {kind: 'report', report: await admin.status(server), isPasswordRefused: true};
+  } catch (error) {
+    if (error instanceof AdminError) return refusal;
+    throw error;
+  }
 }
 
 function failureOf(error: unknown): Answer {
@@ -190,10 +215,19 @@ async function secretValue(
   const {namespace} = metadata;
   const watched = store.get(kinds.secret, `${namespace}/${name}`);
   const secret = watched ?? (await readOrNothing(api, {kind: kinds.secret, namespace, name}));
-  const encoded = secret?.data?.[key];
-  if (encoded !== undefined) return Buffer.from(encoded, 'base64').toString('utf8').trim();
-  // Of a Secret that was just written, before the server has moved its text.
-  return textAt(secret, 'stringData', key);
+  return secret && textOfSecret(secret, key);
+}
+
+function heldTokens(secret: KubeObject): readonly string[] {
+  return tokensIn(textOfSecret(secret, TOKENS_KEY) ?? '');
+}
+
+/** @param wanted - The token that the servers are to end with. */
+function tokenFacts(secret: KubeObject, wanted: string | undefined): TokenFacts {
+  const [first, second] = heldTokens(secret);
+  const phase = tokenPhaseOf(secret);
+  const last = phase === 'joined' ? second : first;
+  return {phase, step: tokenStepOf(secret), leadsToWanted: last === wanted};
 }
 
 async function readOrNothing(

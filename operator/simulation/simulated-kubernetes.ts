@@ -21,6 +21,8 @@ import {ApiError, type Kind, keyOf} from '#operator/kubernetes/api.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
 import {CONFIG_FILE} from '#operator/objects/settings.ts';
 import {names, peerIdOf} from '#operator/objects/names.ts';
+import {TOKENS_KEY, tokensIn} from '#operator/objects/tokens.ts';
+import {textOfSecret} from '#operator/kubernetes/secret-text.ts';
 import {ObjectStore} from './fake-api/object-store.ts';
 import type {SeededRandom} from './seeded-random.ts';
 import type {SimulatedServers} from './simulated-servers.ts';
@@ -252,7 +254,16 @@ export class SimulatedKubernetes {
     const volumes = listAt(pod, 'spec', 'volumes');
     const archives = volumes.find(volume => textAt(volume, 'name') === 'archives');
     const archiveClaim = textAt(archives, 'persistentVolumeClaim', 'claimName');
-    this.#servers.start(peerId, {claimUid: claim.metadata.uid, archiveClaim});
+    const secret = (secretName: string, key: string): string => {
+      const found = this.store.find({kind: kinds.secret, namespace, name: secretName});
+      return (found && textOfSecret(found, key)) ?? '';
+    };
+    this.#servers.start(peerId, {
+      claimUid: claim.metadata.uid,
+      archiveClaim,
+      tokens: tokensIn(secret(names.tokens(cluster), TOKENS_KEY)),
+      password: secret(names.root(cluster), 'password'),
+    });
   }
 
   #stopServer(pod: KubeObject, isKilled: boolean): void {

@@ -35,6 +35,8 @@ interface RunningServer {
   readonly claimUid: string;
   /** The claim with archives that it has in the place of its own. */
   readonly archiveClaim: string | undefined;
+  /** As it read them at its start. */
+  readonly tokens: readonly string[];
   readonly startedMs: number;
 }
 
@@ -48,6 +50,8 @@ export interface Group {
   acknowledged: number;
   electionAtMs: number | undefined;
   readonly databases: Set<string>;
+  /** Of root, since it began. */
+  password: string;
 }
 
 export interface ServerOptions {
@@ -87,6 +91,10 @@ export class SimulatedServers implements ServerAdmin {
         calls(`transfer ${to}`, server, () => this.transferLeadership(server, to)),
       setSetting: (server, key, value) =>
         calls(`set ${key}=${value}`, server, () => this.setSetting(server, key, value)),
+      setRootPassword: server =>
+        calls('password of root', server, () =>
+          this.setRootPassword({...server, token: server.token}),
+        ),
       databases: server => calls('databases', server, () => this.databases(server)),
       triggerBackup: (server, name) =>
         calls(`backup ${name}`, server, () => this.triggerBackup(server, name)),
@@ -103,12 +111,33 @@ export class SimulatedServers implements ServerAdmin {
 
   start(
     peerId: string,
-    {claimUid, archiveClaim}: Pick<RunningServer, 'claimUid' | 'archiveClaim'>,
+    {password, ...server}: Omit<RunningServer, 'startedMs'> & {readonly password: string},
   ): void {
     const startedMs = this.#options.time.monotonic();
-    this.#running.set(peerId, {claimUid, archiveClaim, startedMs});
-    if (this.#volumes.has(claimUid)) return;
-    this.#volumes.set(claimUid, {held: 0, isMember: false, settings: {}});
+    this.#running.set(peerId, {...server, startedMs});
+    const group = this.#groupOf(peerId);
+    if (group !== undefined && group.peers.size === 0) group.password = password;
+    this.#checkTokens(peerId);
+    if (this.#volumes.has(server.claimUid)) return;
+    this.#volumes.set(server.claimUid, {held: 0, isMember: false, settings: {}});
+  }
+
+  /** Two that run must believe each other, whoever of them dials. */
+  #checkTokens(peerId: string): void {
+    const own = this.#running.get(peerId)?.tokens ?? [];
+    for (const [other, {tokens}] of this.#running) {
+      if (other === peerId || this.#groupOf(other) !== this.#groupOf(peerId)) continue;
+      const isMutual = tokens.includes(own[0] ?? '') && own.includes(tokens[0] ?? '');
+      if (!isMutual)
+        this.violations.push(`tokens: ${peerId} and ${other} do not know each other's`);
+    }
+  }
+
+  #authenticate({password, token}: ServerAddress, group: Group, id: string): void {
+    // Before it began it has no users, and its own answer for that.
+    if (group.peers.size === 0) return;
+    const isRight = token === undefined ? password === group.password : this.#accepts(id, token);
+    if (!isRight) throw new AdminError('refused', `${id}: a wrong password or token`);
   }
 
   /** A server that stops hands over first, unless it is killed. */
@@ -149,7 +178,8 @@ export class SimulatedServers implements ServerAdmin {
     if (this.groups.has(key)) return;
     const fresh = {term: 0, leader: undefined, acknowledged: 0, electionAtMs: undefined};
     const databases = new Set<string>();
-    this.groups.set(key, {clusterName, initial, peers: new Map(), databases, ...fresh});
+    const begun = {peers: new Map<string, Peer>(), databases, password: ''};
+    this.groups.set(key, {clusterName, initial, ...begun, ...fresh});
   }
 
   /** What happens by itself in a moment. */
@@ -310,6 +340,7 @@ export class SimulatedServers implements ServerAdmin {
   status(server: ServerAddress): Promise<MemberReport> {
     return attempt(() => {
       const {id, group} = this.#asked(server);
+      this.#authenticate(server, group, id);
       if (group.peers.size === 0 || !group.peers.has(id)) {
         const volume = this.#volumeOf(id);
         if (volume?.isMember !== true) throw new AdminError('starting', 'it waits to be taken in');
@@ -374,6 +405,18 @@ export class SimulatedServers implements ServerAdmin {
       const volume = this.#volumeOf(this.#asked(server).id);
       if (volume !== undefined) volume.settings[key] = value;
     });
+  }
+
+  setRootPassword(server: ServerAddress & {readonly token: string}): Promise<void> {
+    return attempt(() => {
+      const {group, id} = this.#asked(server);
+      if (!this.#accepts(id, server.token)) throw new AdminError('refused', 'a wrong token');
+      group.password = server.password;
+    });
+  }
+
+  #accepts(id: string, token: string): boolean {
+    return this.#running.get(id)?.tokens.includes(token) === true;
   }
 
   databases(server: ServerAddress): Promise<readonly string[]> {

@@ -275,6 +275,14 @@ function isCurrent(pod: KubeObject, world: OperatorWorld): boolean {
   return annotationOf(pod, annotations.templateHash) === hash;
 }
 
+/** A person writes another value into a Secret. */
+function renew({random, kubernetes}: OperatorWorld, name: string, key: string): void {
+  const ref = {kind: kinds.secret, namespace: 'shop', name};
+  if (kubernetes.store.find(ref) === undefined) return;
+  const value = Buffer.from(`chosen-${random.u32()}`).toString('base64');
+  kubernetes.store.patch(ref, {data: {[key]: value}});
+}
+
 type Move = (wishes: Wishes, world: OperatorWorld) => Partial<Wishes> | undefined;
 
 function withSpec({spec}: Wishes, change: JsonMap): Partial<Wishes> {
@@ -320,6 +328,14 @@ const moves: Readonly<Record<string, Move>> = {
   'go on': wishes => withMark(wishes, annotations.paused, null),
   sleep: wishes => withMark(wishes, annotations.hibernate, 'true'),
   wake: wishes => withMark(wishes, annotations.hibernate, null),
+  'another token': (_, world) => {
+    renew(world, 'db-token', 'token');
+    return undefined;
+  },
+  'another password of root': (_, world) => {
+    renew(world, 'db-root', 'password');
+    return undefined;
+  },
   'restart all': (wishes, {random}) =>
     withMark(wishes, annotations.restartAt, String(random.u32())),
   'another leader': (wishes, {random}) =>

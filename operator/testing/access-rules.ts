@@ -38,7 +38,8 @@ export const accessRules: readonly AccessRule[] = [
     resources: ['services', 'configmaps', 'serviceaccounts'],
     verbs: [...reads, 'create', 'patch'],
   },
-  {apiGroups: [''], resources: ['secrets'], verbs: [...reads, 'create']},
+  // Updates: the Secret that the operator made for the tokens.
+  {apiGroups: [''], resources: ['secrets'], verbs: [...reads, 'create', 'update']},
   {apiGroups: [''], resources: ['events'], verbs: ['get', 'create', 'patch']},
   {
     apiGroups: ['apps'],

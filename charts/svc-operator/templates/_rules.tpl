@@ -77,6 +77,7 @@
     - list
     - watch
     - create
+    - update
 - apiGroups:
     - ""
   resources:

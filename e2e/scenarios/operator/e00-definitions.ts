@@ -28,7 +28,9 @@ const accepted: Readonly<Record<string, Fields>> = {
   'five members': {replicas: 5},
   'priorities by ordinal': {ha: {priorities: {0: 10, 2: 1}}},
   'a database from the start': {bootstrap: {initialize: {databases: ['shop']}}},
-  'a copy of another cluster': {bootstrap: {recovery: {url: 'https://example.org/backup'}}},
+  'a copy of another cluster': {
+    bootstrap: {recovery: {url: 'https://example.org/backup', databases: ['shop']}},
+  },
   'settings of the server': {settings: {'svc.txRetries': '5'}},
 };
 

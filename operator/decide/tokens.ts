@@ -1,0 +1,52 @@
+/**
+ * Carries a new token of the cluster, or a new password of root, from its Secret to the servers.
+ *
+ * Servers read their token when they start, and believe only those who know one of theirs. So a new
+ * one takes three rounds of restarts: old over new, then new over old, then new alone; the first
+ * line is by which a server proves itself, every line is one by which others may. At no moment do
+ * two servers run that do not believe each other. A round begins when the one before is over.
+ */
+import type {TokenPhase} from '#operator/objects/tokens.ts';
+import type {Action} from './decision.ts';
+import type {Member} from './members.ts';
+import type {Plan, Situation} from './plan.ts';
+
+/** The Secret that the servers read their tokens from. */
+export interface TokenFacts {
+  readonly phase: TokenPhase;
+  /** How often it was written. */
+  readonly step: number;
+  /** Whether the servers end with the token that is wanted, when this change is over. */
+  readonly leadsToWanted: boolean;
+}
+
+/** What is to be written next; undefined: nothing, or not yet. */
+export function tokenActions(
+  {observed, members, template, set, view}: Situation,
+  plan: Plan | undefined,
+): readonly Action[] {
+  const {tokens, secrets} = observed;
+  if (tokens === undefined || !secrets.token) return [];
+  const {phase, leadsToWanted, step} = tokens;
+  if (phase === 'single' && leadsToWanted) return [];
+  // Nobody has to believe anybody.
+  const isAlone = set.replicas <= 1 && members.length <= 1;
+  if (isAlone && phase === 'single') return [{kind: 'write-tokens', step, to: 'wanted'}];
+  const isRound =
+    plan === undefined &&
+    view.kind === 'agreed' &&
+    members.length === set.replicas &&
+    members.every(one => one.isHealthy && one.pod?.templateHash === template.hash);
+  if (!isRound) return [];
+  const next = {single: 'joined', joined: 'turned', turned: 'single'} as const;
+  return [{kind: 'write-tokens', step, to: next[phase]}];
+}
+
+/** The servers refused the password that the Secret holds, and believed the token. */
+export function passwordActions(members: readonly Member[]): readonly Action[] {
+  const refusing = members.find(
+    ({answer}) => answer?.kind === 'report' && answer.isPasswordRefused === true,
+  );
+  if (refusing === undefined) return [];
+  return [{kind: 'set-root-password', peerId: refusing.peerId}];
+}
