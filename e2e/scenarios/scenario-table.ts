@@ -15,6 +15,9 @@ import {
   volumeLost,
 } from './operator/e14-lost-members.ts';
 import {operatedVolumesGrow, volumeFull} from './operator/e18-volumes.ts';
+import {backupBesideAnother, missedTicks, scheduledBackups} from './operator/e20-backups.ts';
+import {damagedArchive, recoveredCluster} from './operator/e23-recovery.ts';
+import {secretsRotated} from './operator/e27-rotation.ts';
 import {deletedCluster, pausedCluster} from './operator/e30-pause.ts';
 import {threeMembers} from './s01-three-members.ts';
 import {fourthMember} from './s02-fourth-member.ts';
@@ -51,7 +54,13 @@ export const scenarios: readonly Scenario[] = [
   quorumLost,
   operatedVolumesGrow,
   volumeFull,
+  scheduledBackups,
+  backupBesideAnother,
+  missedTicks,
+  recoveredCluster,
+  damagedArchive,
   deletedCluster,
+  secretsRotated,
   pausedCluster,
 ];
 
