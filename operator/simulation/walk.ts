@@ -20,6 +20,7 @@ import {
 import {podTemplate} from '#operator/objects/pod-template.ts';
 import {ordinalOf, ordinalOfPeer, peerIdOf} from '#operator/objects/names.ts';
 import {initialMembersIn} from '#operator/objects/configuration.ts';
+import {tokenStepOf} from '#operator/objects/tokens.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
 import type {CallMade} from './fake-api/in-memory-api.ts';
 import {type Faults, noFaults, OperatorWorld, type WorldCounts} from './operator-world.ts';
@@ -271,7 +272,10 @@ function isCurrent(pod: KubeObject, world: OperatorWorld): boolean {
   });
   const initial = initialMembersIn(config) ?? [];
   const restartAt = annotationOf(world.object(), annotations.restartAt);
-  const {hash} = podTemplate(cluster, {initial, restartAt});
+  const secret = {kind: kinds.secret, namespace: 'shop', name: 'db-tokens'};
+  const tokens = world.kubernetes.store.find(secret);
+  const tokenStep = tokens && tokenStepOf(tokens);
+  const {hash} = podTemplate(cluster, {initial, restartAt, tokenStep});
   return annotationOf(pod, annotations.templateHash) === hash;
 }
 

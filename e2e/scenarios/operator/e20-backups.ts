@@ -10,7 +10,7 @@ import {applyBackup, applySchedule, backupsOf, untilEnded} from '../../svc/backu
 import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated} from '../../svc/operated.ts';
 import {changeOperator, installOperator, operatorNeeds} from '../../svc/operator.ts';
-import type {Scenario, World} from '../scenario.ts';
+import type {Scenario} from '../scenario.ts';
 
 const ticks = 5;
 const everyMinute = {schedule: '* * * * *', retention: {maxFiles: 100}};

@@ -8,7 +8,7 @@ import {eventually} from '../../eventually.ts';
 import {isReady} from '../../svc/cluster.ts';
 import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated, secretValue} from '../../svc/operated.ts';
-import {RefusedByServer, ServerClient} from '../../svc/server-client.ts';
+import {RefusedByServer, type ServerClient} from '../../svc/server-client.ts';
 import {ports} from '../../svc/stateful-set.ts';
 import {installOperator, operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
