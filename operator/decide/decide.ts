@@ -79,11 +79,15 @@ function carriedOut(base: Omit<Seen, 'plan' | 'replicas'>, initial: readonly num
   const volumes = set === undefined ? [] : volumeActions(observed, set);
   const isMadeAnew =
     volumes.some(({kind}) => kind === 'recreate-set') || set?.isTerminating === true;
-  const canStart = set !== undefined || secretsOf(observed).length === 0 || hasOwnSecrets(observed);
+  // In this order: no server starts before the tokens that it reads are there.
+  const secrets = secretsOf(observed);
+  const hasTokens =
+    observed.tokens !== undefined || secrets.some(({kind}) => kind === 'write-tokens');
+  const canStart = set !== undefined || hasTokens;
   const actions: readonly Action[] = [
     // Clients find a leader once there is something to be found with it.
     ...(mode === 'recovering' ? [] : roleLabels(members, view)),
-    ...secretsOf(observed),
+    ...secrets,
     ...applications(supporting, live),
     ...deletions(supporting, live),
     ...volumes,
@@ -193,16 +197,11 @@ function secretsOf({cluster, secrets, tokens, statefulSet: set}: Observation): r
   }
   // While nobody runs, nobody has to believe anybody.
   const isAsleep = set?.replicas === 0 && tokens?.leadsToWanted === false;
-  if (secrets.token && (tokens === undefined || isAsleep)) {
+  const isKnown = secrets.token || clusterToken === undefined;
+  if (isKnown && (tokens === undefined || isAsleep)) {
     missing.push({kind: 'write-tokens', step: tokens?.step, to: 'wanted'});
   }
   return missing;
-}
-
-/** Pods wait for a Secret of the user's by themselves, with a word of Kubernetes' own. */
-function hasOwnSecrets({cluster}: Observation): boolean {
-  const {root, clusterToken} = cluster.spec.secrets;
-  return root === undefined || clusterToken === undefined;
 }
 
 /** `svc.io/transfer-leader-to`: only when nothing else is under way. */
