@@ -85,7 +85,7 @@ export class OperatorPod {
   }
 }
 
-/** Those that are ready. */
+/** The pods that are ready. */
 export async function operators(lab: Lab): Promise<readonly OperatorPod[]> {
   const {namespace, name} = place;
   const reference = {apiVersion: 'v1', kind: 'Pod', namespace};

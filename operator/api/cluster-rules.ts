@@ -151,7 +151,8 @@ export const clusterRules: readonly Rule<ClusterSpec>[] = [
     path: 'spec.bootstrap.recovery',
     cel: '!has(self.url) || (has(self.databases) && self.databases.size() > 0)',
     message:
-      'bootstrap.recovery.url needs databases: each is fetched from <url>/<database>.zip by its name',
+      'bootstrap.recovery.url needs databases: each is fetched from <url>/<database>.zip by ' +
+      'its name',
     holds: ({bootstrap}) => {
       const from = bootstrap?.recovery;
       return from?.url === undefined || from.databases.length > 0;

@@ -25,7 +25,7 @@ export type Action =
    */
   | {
       readonly kind: 'write-tokens';
-      /** Of the Secret as it was seen. */
+      /** That which the Secret was seen at. */
       readonly step: number | undefined;
       readonly to: TokenPhase | 'wanted';
     }

@@ -4,8 +4,8 @@
  * One member begins alone, with the archives on a volume or at an address; it restores them one
  * after the other, starts anew without that volume, and only then do the others join and do clients
  * find a leader. A database that is there is never restored again, so that an operator which starts
- * in the middle goes on where the servers are. An archive that cannot be used stops everything until
- * a person asks for another try: the server that holds what was restored is left for him to see.
+ * in the middle goes on where the servers are. An archive that cannot be used stops everything
+ * until a person asks for another try: the server that holds what was restored is left to see.
  */
 import {annotations} from '#operator/api/group.ts';
 import type {RecoveryStatus} from '#operator/api/cluster-status.ts';
@@ -107,8 +107,8 @@ export function sourceOf(
   }
   if (pods.size > 1) {
     return missing(
-      `the archives of ${name} lie on the volumes of ${[...pods].join(' and ')}: name one of them ` +
-        'with bootstrap.recovery.claim, or copy them to one',
+      `the archives of ${name} lie on the volumes of ${[...pods].join(' and ')}: name one of ` +
+        'them with bootstrap.recovery.claim, or copy them to one',
     );
   }
   const own = `backups-${pod}`;

@@ -32,7 +32,7 @@ export interface TemplateInput {
   /** Ordinals of those who began the cluster. */
   readonly initial: readonly number[];
   readonly restartAt: string | undefined;
-  /** Of the Secret with the tokens: another one is read at a start. */
+  /** How often the Secret with the tokens was written: servers read it at their start. */
   readonly tokenStep?: number | undefined;
   /** Mounted in the place of the member's own backups. */
   readonly archives?: ArchiveVolume | undefined;

@@ -50,7 +50,7 @@ export interface Group {
   acknowledged: number;
   electionAtMs: number | undefined;
   readonly databases: Set<string>;
-  /** Of root, since it began. */
+  /** What root has, since it began. */
   password: string;
 }
 

@@ -33,7 +33,7 @@ const pbkdf2Async = promisify(pbkdf2);
 export interface ClusterTokens {
   /** By which this server proves itself. */
   readonly token: string;
-  /** Those by which others may prove themselves besides. */
+  /** Tokens by which others may prove themselves besides. */
   readonly alsoAccepted: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * E01: the shortest SvcCluster becomes a cluster of three that takes writes. E13: when its leader is
- * killed, another leads within ten seconds and the service for writes leads to it within three.
+ * E01: the shortest SvcCluster becomes a cluster of three that takes writes. E13: when its leader
+ * is killed, another leads within ten seconds and the service for writes leads to it within three.
  */
 import assert from 'node:assert/strict';
 import {eventually} from '../../eventually.ts';

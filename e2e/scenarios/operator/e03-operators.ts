@@ -1,7 +1,7 @@
 /**
- * E03: of three operators one acts. The one that holds the lease is ended twenty times, half of them
- * without a word, while a cluster is scaled up and down: at no moment do two of them say that they
- * lead, the sizes are reached, and nothing that was acknowledged is lost.
+ * E03: of three operators one acts. The one that holds the lease is ended twenty times, half of
+ * them without a word, while a cluster is scaled up and down: at no moment do two of them say that
+ * they lead, the sizes are reached, and nothing that was acknowledged is lost.
  *
  * E05: operators of another release come and go, and no pod of a cluster is touched.
  */

@@ -63,7 +63,7 @@ export class Handshake {
     readonly side: Side;
     readonly own: Hello;
     readonly token: string;
-    /** Of a listener: tokens that the other side may prove to know instead. */
+    /** Tokens that the dialler may prove to know instead, to a listener. */
     readonly alsoAccepted?: readonly string[] | undefined;
     readonly random: Random;
   }) {
