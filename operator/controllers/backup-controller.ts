@@ -21,14 +21,10 @@ import {
   scheduleSpec,
 } from '#operator/api/svc-backup.ts';
 import {AdminError, type ServerAddress, type ServerAdmin} from '#operator/database/admin.ts';
-import {
-  type DatabaseRun,
-  decideBackup,
-  NOT_AVAILABLE,
-} from '#operator/decide/backups/decide-backup.ts';
-import {decideSchedule, type RunFacts} from '#operator/decide/backups/decide-schedule.ts';
+import {type DatabaseRun, decideBackup, NOT_AVAILABLE} from '#operator/decide/decide-backup.ts';
+import {decideSchedule, type RunFacts} from '#operator/decide/decide-schedule.ts';
 import {membersOf, placeOf} from '#operator/decide/members.ts';
-import {expired} from '#operator/decide/backups/retention.ts';
+import {expired} from '#operator/decide/retention.ts';
 import {viewOf} from '#operator/decide/view.ts';
 import {hasReason, type Key, type KubeApi, keyOf, type Kind} from '#operator/kubernetes/api.ts';
 import type {EventRecorder} from '#operator/kubernetes/event-recorder.ts';

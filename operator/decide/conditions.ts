@@ -4,7 +4,7 @@
 import type {NewCondition} from '#operator/api/conditions.ts';
 import type {ClusterPhase} from '#operator/api/cluster-status.ts';
 import type {Reason} from '#operator/api/reasons.ts';
-import {backupHealth} from './backups/backup-health.ts';
+import {backupHealth} from './backup-health.ts';
 import {majorityOf, type View} from './view.ts';
 import {type Member, nameOf} from './members.ts';
 import type {Observation} from './observation.ts';

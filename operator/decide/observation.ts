@@ -7,7 +7,7 @@
 import type {Volume} from '#operator/objects/names.ts';
 import type {KubeObject} from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
-import type {BackupsSeen} from './backups/backup-health.ts';
+import type {BackupsSeen} from './backup-health.ts';
 import type {RecoveryFacts} from './recovery.ts';
 import type {TokenFacts} from './tokens.ts';
 import type {Answer} from './view.ts';

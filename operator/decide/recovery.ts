@@ -17,7 +17,7 @@ import type {ArchiveVolume} from '#operator/objects/pod-template.ts';
 import type {Action, RestoreFrom} from './decision.ts';
 import type {ClaimFacts, Observation} from './observation.ts';
 import {type Plan, type Situation, waiting} from './plan.ts';
-import {planUpgrade} from './upgrade.ts';
+import {planUpgrade} from './concerns/upgrade.ts';
 
 /** Where the archives are. */
 export type RecoverySource =

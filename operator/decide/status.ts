@@ -13,7 +13,7 @@ import {ports} from '#operator/api/group.ts';
 import {quantityValue} from '#operator/api/quantity.ts';
 import {names, peerIdOf, selectorLabels} from '#operator/objects/names.ts';
 import {clusterNameOf} from '#operator/objects/settings.ts';
-import {lastBackupOf} from './backups/backup-health.ts';
+import {lastBackupOf} from './backup-health.ts';
 import {conditionsOf, phaseOf, type Seen} from './conditions.ts';
 import type {Member} from './members.ts';
 import type {Plan} from './plan.ts';

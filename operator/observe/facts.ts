@@ -14,7 +14,7 @@ import {
 } from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import {durationMs} from '#operator/api/schema.ts';
-import type {BackupFacts, ScheduleFacts} from '#operator/decide/backups/backup-health.ts';
+import type {BackupFacts, ScheduleFacts} from '#operator/decide/backup-health.ts';
 import type {ClaimFacts, PodFacts, SetFacts} from '#operator/decide/observation.ts';
 import {ordinalOf, type Volume} from '#operator/objects/names.ts';
 import {SETTINGS_ANNOTATION} from '#operator/objects/pod-template.ts';

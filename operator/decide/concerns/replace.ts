@@ -7,9 +7,9 @@
  * done: who of them holds the truth is for a person to say.
  */
 import {durationMs} from '#operator/api/schema.ts';
-import type {Action} from './decision.ts';
-import {canRemove, type Member, nameOf, successorOf} from './members.ts';
-import {type Plan, type Situation, waiting} from './plan.ts';
+import type {Action} from '../decision.ts';
+import {canRemove, type Member, nameOf, successorOf} from '../members.ts';
+import {type Plan, type Situation, waiting} from '../plan.ts';
 
 export function planReplacement(situation: Situation): Plan | undefined {
   const {members, view} = situation;

@@ -15,7 +15,7 @@ import {
   backupRules,
   backupSpec,
 } from '#operator/api/svc-backup.ts';
-import {conditionOf, type Judged} from '../judged.ts';
+import {conditionOf, type Judged} from './judged.ts';
 
 export type DatabaseRun = NonNullable<BackupStatus['databases']>[number];
 type Phase = NonNullable<BackupStatus['phase']>;

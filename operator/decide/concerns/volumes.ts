@@ -9,8 +9,8 @@
 import {quantityValue} from '#operator/api/quantity.ts';
 import {claimsOf} from '#operator/objects/stateful-set.ts';
 import {names} from '#operator/objects/names.ts';
-import type {Action} from './decision.ts';
-import type {Observation, SetFacts} from './observation.ts';
+import type {Action} from '../decision.ts';
+import type {Observation, SetFacts} from '../observation.ts';
 
 export function volumeActions(observed: Observation, set: SetFacts): readonly Action[] {
   return [...growth(observed, set), ...leftovers(observed, set)];

@@ -6,7 +6,7 @@
  * gives one run. Ticks that were missed are made up for by one run at most, and only within the
  * starting deadline; a run that is under way keeps the next one away.
  */
-import {conditionOf, type Judged} from '../judged.ts';
+import {conditionOf, type Judged} from './judged.ts';
 import type {NewCondition} from '#operator/api/conditions.ts';
 import {checkSpec} from '#operator/api/check.ts';
 import type {KubeObject} from '#operator/api/kube-object.ts';

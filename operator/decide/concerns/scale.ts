@@ -7,9 +7,9 @@
  * that is the way back from a size that cannot be had.
  */
 import {peerAddressOf} from '#operator/objects/names.ts';
-import {canRemove, type Member, nameOf, successorOf} from './members.ts';
-import {type Plan, type Situation, waiting} from './plan.ts';
-import type {View} from './view.ts';
+import {canRemove, type Member, nameOf, successorOf} from '../members.ts';
+import {type Plan, type Situation, waiting} from '../plan.ts';
+import type {View} from '../view.ts';
 
 type Agreed = Extract<View, {kind: 'agreed'}>;
 

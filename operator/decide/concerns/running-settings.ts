@@ -3,9 +3,9 @@
  * what it was given last stands on its pod.
  */
 import {defaultOf, divided, settingsOf} from '#operator/objects/settings.ts';
-import type {Action} from './decision.ts';
-import type {Member} from './members.ts';
-import type {Observation} from './observation.ts';
+import type {Action} from '../decision.ts';
+import type {Member} from '../members.ts';
+import type {Observation} from '../observation.ts';
 
 export function settingActions(
   {cluster}: Observation,

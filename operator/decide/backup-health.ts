@@ -8,7 +8,7 @@
 import type {ClusterStatus} from '#operator/api/cluster-status.ts';
 import type {NewCondition} from '#operator/api/conditions.ts';
 import {nextTick, parseCron} from './cron.ts';
-import {conditionOf, type Judged} from '../judged.ts';
+import {conditionOf, type Judged} from './judged.ts';
 
 /** A SvcBackupSchedule of the cluster. Times are milliseconds since 1970. */
 export interface ScheduleFacts {

@@ -10,9 +10,9 @@
 import {annotations} from '#operator/api/group.ts';
 import {annotationOf} from '#operator/api/kube-object.ts';
 import {durationMs} from '#operator/api/schema.ts';
-import type {PodFacts} from './observation.ts';
-import {canSpare, type Member, nameOf, successorOf} from './members.ts';
-import {type Plan, type Situation, waiting} from './plan.ts';
+import type {PodFacts} from '../observation.ts';
+import {canSpare, type Member, nameOf, successorOf} from '../members.ts';
+import {type Plan, type Situation, waiting} from '../plan.ts';
 
 interface PodMember extends Member {
   readonly pod: PodFacts;
