@@ -13,6 +13,7 @@ import {RuntimeWatch} from '#server/node/monitoring/runtime-watch.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
 import {closing} from '#server/testing/closing.ts';
+import {profilerWorld} from '#server/testing/worlds/profiler.ts';
 import {ServiceWorld} from '#server/testing/worlds/service-world.ts';
 import {readArguments, WrongWords} from './arguments.ts';
 import {
@@ -115,6 +116,7 @@ test('rights are asked and changes are logged without secrets, whatever the prot
     engine: world.engine,
     events: new EventLog(),
     runtime: new RuntimeWatch(platform.timers, createMachine()),
+    makeProfiler: () => profilerWorld(platform).profiler,
     random: createRandom(),
     settings,
     shutdown: () => {},

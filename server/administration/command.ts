@@ -72,6 +72,8 @@ export interface AdministrativeCommand<T extends ArgumentTable = ArgumentTable, 
   readonly refusals: readonly RefusalCode[];
   /** The answer is an object whose members stand beside `result`, which is `ok`. */
   readonly isFields?: boolean;
+  /** The answer is an object with nothing around it and nothing beside it. */
+  readonly isWhole?: boolean;
   /** It takes long and tells how far it is. */
   readonly isLong?: boolean;
   /** Looked at before a leader is asked, on the server that the client is connected with. */

@@ -6,6 +6,7 @@
  */
 import {backupCommands} from './backups.ts';
 import {databaseCommands} from './databases.ts';
+import {profilerCommands} from './profiler.ts';
 import {runningWorkCommands} from './running-work.ts';
 import {serverCommands} from './server.ts';
 import {userCommands} from './users.ts';
@@ -15,5 +16,6 @@ export const administrativeCommands = {
   ...userCommands,
   ...serverCommands,
   ...runningWorkCommands,
+  ...profilerCommands,
   ...backupCommands,
 };

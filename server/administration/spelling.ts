@@ -117,7 +117,10 @@ class Words {
     if (name === null) return this.#keyword(part);
     const word = name[2] === undefined ? (this.#rest.split(/\s/, 1)[0] ?? '') : this.#rest;
     this.#rest = this.#rest.slice(word.length).trimStart();
-    if (word !== '') this.#found.set(name[1] ?? '', word);
+    if (word === '') return;
+    const argument = name[1] ?? '';
+    const isNumber = this.#table[argument]?.kind === 'integer' && /^\d{1,15}$/.test(word);
+    this.#found.set(argument, isNumber ? Number(word) : word);
   }
 
   #keyword(keyword: string): void {

@@ -37,6 +37,17 @@ export class QueryTimings {
     histogram.add(ms);
   }
 
+  /** How many statements ended, by database and whether their request only reads. */
+  byDatabase(): Readonly<Record<string, {queries: number; commands: number}>> {
+    const counts: Record<string, {queries: number; commands: number}> = {};
+    for (const {labels, value} of this.#timings.samples()) {
+      const [, database = '', , type] = labels;
+      const known = (counts[database] ??= {queries: 0, commands: 0});
+      known[type === 'query' ? 'queries' : 'commands'] += value.count;
+    }
+    return counts;
+  }
+
   figures(): Figures {
     const samples = this.#timings.samples();
     const countOf = (type: string): number =>

@@ -4,6 +4,7 @@
 import {resolve} from 'node:path';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
+import type {ProfilerSnapshot, QueryProfiler} from '#server/monitoring/query-profiler.ts';
 import {byLabel, type Figures} from '#server/monitoring/figures.ts';
 import {isSettingKey, settingRows} from '#server/base/settings.ts';
 import type {Random} from '#server/platform/clock.ts';
@@ -26,6 +27,8 @@ export interface ServerAdministrationOptions {
   readonly engine: Engine;
   readonly events: EventLog;
   readonly runtime: RuntimeWatch;
+  /** Makes the profiler, which asks for figures when it begins and ends. */
+  readonly makeProfiler: (snapshot: () => ProfilerSnapshot) => QueryProfiler;
   readonly random: Random;
   /** The settings as resolved at the start. */
   readonly settings: Settings;
@@ -34,6 +37,7 @@ export interface ServerAdministrationOptions {
 
 export class ServerAdministration implements Administration {
   readonly identity: ServerIdentity;
+  readonly profiler: QueryProfiler;
   readonly #options: ServerAdministrationOptions;
   #settings: Settings;
   #service: SessionService | undefined;
@@ -41,6 +45,10 @@ export class ServerAdministration implements Administration {
   constructor(options: ServerAdministrationOptions) {
     this.#options = options;
     this.#settings = options.settings;
+    this.profiler = options.makeProfiler(() => ({
+      profiler: this.metrics()['profiler'],
+      databases: this.#service?.statementsByDatabase() ?? {},
+    }));
     this.identity = {
       serverName: options.settings.get('svc.server.name'),
       version,
@@ -52,6 +60,17 @@ export class ServerAdministration implements Administration {
   /** The service is made after its administration. */
   use(service: SessionService): void {
     this.#service = service;
+  }
+
+  /** Begins to watch the process. */
+  start(): void {
+    this.#options.runtime.start();
+  }
+
+  /** Ends what it began, the profiler's session too. */
+  end(): void {
+    this.#options.runtime.end();
+    this.profiler.stop();
   }
 
   settings(): Settings {

@@ -2,6 +2,7 @@
  * The latest events of the server, kept for `get server events`: everything logged as a warning
  * or worse, and what an administrator did.
  */
+import {eventMoment} from '#server/monitoring/moments.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {ServerEvent} from '#server/session/administration.ts';
 
@@ -46,7 +47,7 @@ export class EventLog {
     const severity = isPlugin && type === 'ERROR' ? 'CRITICAL' : type;
     this.#counts[severity] += 1;
     this.#events.push({
-      time: new Date().toISOString().replace('T', ' ').replace('Z', ''),
+      time: eventMoment(Date.now()),
       type: severity,
       component: isPlugin ? plugin : word,
       db: typeof database === 'string' ? database : null,

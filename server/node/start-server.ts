@@ -59,6 +59,7 @@ import {createServerBackups, type ServerBackups} from './backup/server-backups.t
 import {dataPathsIn} from './data-paths.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
+import {createProfiler} from './monitoring/create-profiler.ts';
 import {RuntimeWatch} from './monitoring/runtime-watch.ts';
 import type {GraphFiles} from '#server/caches/vector-graph.ts';
 import {createGraphFolders} from './runtime/vector-graph-files.ts';
@@ -278,23 +279,15 @@ interface StartDependencies {
   readonly random: Random;
   readonly timers: Timers;
   readonly javascript: JavaScriptEngine;
-  readonly runtime: RuntimeWatch;
 }
 
 function createServices(given: Settings, parts: Parts, means: StartDependencies): Services {
-  const {engine, logger, events} = parts;
+  const {engine, logger} = parts;
   const stop = Promise.withResolvers<string>();
   const shutdown = (): void => {
     means.timers.after(shutdownDelayMs, () => stop.resolve('shutdown command'));
   };
-  const administration = new ServerAdministration({
-    engine,
-    events,
-    runtime: means.runtime,
-    random: means.random,
-    settings: given,
-    shutdown,
-  });
+  const administration = createAdministration(given, parts, means, shutdown);
   const settings = (): Settings => administration.settings();
   parts.inForce.settings = settings;
   // Each knows the other: a dropped user's sessions end, a session asks what its user may do.
@@ -326,6 +319,7 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
     compactions: new StoreCompactions(),
     graphFiles: graphFolders(engine, logger, resolve(given.get('svc.server.rootPath'))),
     onRequest: parts.onRequest,
+    profiler: administration.profiler,
     ...(threadsMax > 0 && {
       threads: new ScanThreads({
         threadsMax,
@@ -351,6 +345,23 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
   const agents = createAgents(given, parts, {...means, service, administration});
   const served = {service, security, administration, agents};
   return {...served, digests, copies, archives, exchanges, stop};
+}
+
+function createAdministration(
+  given: Settings,
+  {engine, events, logger}: Parts,
+  means: StartDependencies,
+  shutdown: () => void,
+): ServerAdministration {
+  return new ServerAdministration({
+    engine,
+    events,
+    runtime: new RuntimeWatch(means.timers, createMachine()),
+    makeProfiler: snapshot => createProfiler(given, {...means, logger, snapshot}),
+    random: means.random,
+    settings: given,
+    shutdown,
+  });
 }
 
 /** Undefined in a build without the agent tool server. */
@@ -409,7 +420,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   });
   followEngine(given, parts, services);
   logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
-  means.runtime.start();
+  services.administration.start();
   const leaveCompiler = compileSooner(timers);
   const endRehearsal = parts.cluster && rehearseWrites(given, parts, means);
   const leaveMemory = keepMemorySmall({
@@ -433,7 +444,6 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       return engine.failure;
     },
     async close() {
-      means.runtime.end();
       leaveMemory();
       leaveCompiler();
       parts.probe?.end();
@@ -442,6 +452,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       secure?.end();
       await parts.cluster?.stepDown();
       await http.close(given.get('svc.server.shutdownTimeout'));
+      services.administration.end();
       await services.archives.close();
       parts.peerClient.close();
       await service.close();
@@ -469,8 +480,7 @@ function createMeans(given: Settings, parts: Parts): Omit<StartDependencies, 'ja
     disk: createDisk(),
     databaseDirectory: dataPathsIn(given).databaseDirectory,
   });
-  const runtime = new RuntimeWatch(timers, createMachine());
-  return {cluster: view, clock, random, timers, runtime};
+  return {cluster: view, clock, random, timers};
 }
 
 /** Runs after the start of a member, which may lead in a moment. */

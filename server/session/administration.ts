@@ -6,6 +6,7 @@
  */
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Figures} from '#server/monitoring/figures.ts';
+import type {QueryProfiler} from '#server/monitoring/query-profiler.ts';
 
 /** Facts about this server that never change while it runs. */
 export interface ServerIdentity {
@@ -27,6 +28,8 @@ export interface ServerEvent {
 
 export interface Administration {
   readonly identity: ServerIdentity;
+  /** Records what statements cost; it refuses nobody by itself. */
+  readonly profiler: QueryProfiler;
   /** The settings in force now. */
   settings(): Settings;
   /** Until the next restart. @throws {Refusal} `setting.unknown`, `setting.value`. */

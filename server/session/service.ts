@@ -28,6 +28,7 @@ import type {Machine} from '#server/platform/machine.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
 import type {Figures} from '#server/monitoring/figures.ts';
+import type {QueryProfiler} from '#server/monitoring/query-profiler.ts';
 import {QueryTimings} from '#server/monitoring/query-timings.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Database} from '#server/engine/database.ts';
@@ -52,7 +53,11 @@ import {defaultEvaluator} from './schema/default-values.ts';
 import {PrincipalView} from './connections/principal-view.ts';
 import {RequestRun, type RequestSurroundings} from './connections/request-run.ts';
 import {refusalOf, unlessCommitted} from './statements/outcome.ts';
-import {type RegisteredQuery, RunningQueries} from './connections/running-queries.ts';
+import {
+  type QueryWatch,
+  type RegisteredQuery,
+  RunningQueries,
+} from './connections/running-queries.ts';
 import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {
@@ -98,6 +103,8 @@ export interface ServiceOptions {
   readonly procedures?: readonly CustomProcedure[];
   /** Keeps graphs of vectors while the server is down; absent: they are made again. */
   readonly graphFiles?: ((databaseId: number) => GraphFiles) | undefined;
+  /** Records what statements cost; absent: nobody asks. */
+  readonly profiler?: QueryProfiler | undefined;
   /** Hears of every request to run something, with what stands for its client. */
   readonly onRequest?: (client: unknown) => void;
 }
@@ -175,9 +182,7 @@ export class SessionService implements Service {
       if (leads) this.#refreshViews();
       else this.#sessions.endWhere(() => true, 'lost-leadership');
     });
-    this.#queries = new RunningQueries(clock, () =>
-      settings().get('svc.serverMetrics') ? this.#timings : undefined,
-    );
+    this.#queries = new RunningQueries(clock, this.#queryWatch());
     const environment: RunEnvironment = {
       clock,
       random,
@@ -205,11 +210,19 @@ export class SessionService implements Service {
       environment,
       admission: this.#admission,
       settings,
+      profiler: options.profiler,
       security: options.security,
       threads,
       align: (database, signal) => this.#align(database, signal),
       transfer: (database, command, signal) => this.#transfers().run(database, command, signal),
     });
+  }
+
+  #queryWatch(): QueryWatch {
+    const {settings, profiler} = this.#options;
+    const timings = (): QueryTimings | undefined =>
+      settings().get('svc.serverMetrics') ? this.#timings : undefined;
+    return {timings, profiler};
   }
 
   #makeChanges(): ChangeSubscriptions {
@@ -266,6 +279,11 @@ export class SessionService implements Service {
       columnViewBytes: this.#cacheMemory.columns.bytes,
       transactionsOpen: this.#sessions.list().length,
     };
+  }
+
+  /** How many statements of each database ended. */
+  statementsByDatabase(): ReturnType<QueryTimings['byDatabase']> {
+    return this.#timings.byDatabase();
   }
 
   /** What statements and their transactions count. */

@@ -55,6 +55,8 @@ export interface RunRequest {
   readonly tag: string | undefined;
   /** Aborts the run: the client went away. */
   readonly signal: AbortSignal | undefined;
+  /** When the request had come, of the monotonic clock; absent: when the run begins. */
+  receivedAt?: number | undefined;
 }
 
 /** One statement's answer while it is produced. Always `close` it (idempotent). */

@@ -349,7 +349,12 @@ const commands: readonly (readonly [string, number, unknown])[] = [
   ['terminate query nope', 200, undefined],
   ['terminate queries tag nope', 200, undefined],
   ['terminate transaction nope', 200, undefined],
-  ['profiler start', 501, 'Cannot execute command'],
+  ['profiler start 0', 400, 'Cannot execute command'],
+  ['profiler foo', 400, 'Unknown profiler command: foo'],
+  ['profiler load ../x.json', 400, 'Cannot execute command'],
+  ['profiler load nope.json', 400, 'Cannot execute command'],
+  ['profiler reset', 200, undefined],
+  ['profiler list', 200, undefined],
   ['shutdown elsewhere', 501, 'Cannot execute command'],
   ['shutdownnow', 400, 'Server command not valid'],
 ];

@@ -44,8 +44,7 @@ export class RequestTimings {
 
   /** Times the request of an exchange that has just begun, until its answer is out. */
   watch(exchange: Exchange): void {
-    const {request, response} = exchange;
-    const begun = this.#now();
+    const {request, response, begunAt} = exchange;
     response.once('close', () => {
       const histogram = this.of({
         method: known.has(request.method ?? '') ? (request.method ?? '') : 'other',
@@ -53,7 +52,7 @@ export class RequestTimings {
         status: statusOf(response),
         database: exchange.database,
       });
-      histogram.add(this.#now() - begun);
+      histogram.add(this.#now() - begunAt);
     });
   }
 

@@ -5,6 +5,7 @@
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Refusal} from '#server/base/errors.ts';
+import type {StepCost} from '#server/monitoring/query-profiler.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {ServerView} from '#server/execution/external-access.ts';
 import type {KeptMemory} from '../kept-memory.ts';
@@ -72,6 +73,10 @@ export class RequestRun implements StatementContext {
 
   onTerminate(listener: (reason: Refusal) => void): void {
     this.signal.onTerminate(listener);
+  }
+
+  measured(steps: readonly StepCost[]): void {
+    this.signal.steps = steps;
   }
 
   end(failure?: unknown): void {

@@ -7,6 +7,7 @@
  */
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {queryTerminated, Refusal} from '#server/base/errors.ts';
+import type {QueryProfiler, StepCost} from '#server/monitoring/query-profiler.ts';
 import type {QueryTimings} from '#server/monitoring/query-timings.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {RunningQuery, RunRequest} from '../session.ts';
@@ -17,6 +18,8 @@ export class RegisteredQuery implements Cancellation {
   readonly user: string;
   readonly request: RunRequest;
   readonly startedMonotonic: number;
+  /** What the nodes of its plan took, where that was measured. */
+  steps: readonly StepCost[] | undefined;
   readonly #slots: Slots;
   readonly #slot: number;
   /** Why it was told to stop. */
@@ -76,8 +79,12 @@ interface Slots {
   readonly ended: (query: RegisteredQuery) => void;
 }
 
-/** The text of a password, in statements about users: it is shown to nobody. */
-const secret = /(\bpassword\s+(?:from\s+)?|\bto\s+)('(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?)/gi;
+/**
+ * The text of a password, in statements about users: it is shown to nobody, also not in the words
+ * of other systems, which are refused here.
+ */
+const secret =
+  /(\b(?:password(?:\s+from)?|to|identified\s+by)\s+)('(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?)/gi;
 
 /** The key of an archive, in BACKUP DATABASE. */
 const key = /(\bencryptionKey\s*=\s*)('(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|\w+)/gi;
@@ -87,20 +94,21 @@ function withoutSecrets(text: string): string {
   return /\buser\b/i.test(keyless) ? keyless.replace(secret, "$1'***'") : keyless;
 }
 
+/** Who is told of statements that have ended. */
+export interface QueryWatch {
+  /** Where to count them; undefined: nowhere at present. */
+  readonly timings: () => QueryTimings | undefined;
+  readonly profiler: QueryProfiler | undefined;
+}
+
 export class RunningQueries {
   readonly #clock: Clock;
   readonly #slots: Slots;
   #last = 0;
 
-  /** `timings`: where to count what has ended; undefined: nowhere at present. */
-  constructor(clock: Clock, timings: () => QueryTimings | undefined) {
+  constructor(clock: Clock, watch: QueryWatch) {
     this.#clock = clock;
-    this.#slots = {
-      used: [],
-      free: [],
-      ended: ({request, startedMonotonic}) =>
-        timings()?.add(request, clock.monotonic() - startedMonotonic),
-    };
+    this.#slots = {used: [], free: [], ended: query => this.#ended(query, watch)};
   }
 
   get count(): number {
@@ -110,6 +118,25 @@ export class RunningQueries {
   start(user: string, request: RunRequest): RegisteredQuery {
     this.#last += 1;
     return new RegisteredQuery(this.#last, user, request, this.#clock, this.#slots);
+  }
+
+  #ended({request, startedMonotonic, steps}: RegisteredQuery, watch: QueryWatch): void {
+    const timings = watch.timings();
+    const isRecording = watch.profiler?.isRecording === true;
+    if (timings === undefined && !isRecording) return;
+    const elapsedMs = this.#clock.monotonic() - startedMonotonic;
+    timings?.add(request, elapsedMs);
+    if (!isRecording) return;
+    const {database, language, text, receivedAt = startedMonotonic} = request;
+    const deserializationMs = startedMonotonic - receivedAt;
+    watch.profiler?.add({
+      database,
+      language,
+      text: withoutSecrets(text),
+      totalMs: deserializationMs + elapsedMs,
+      deserializationMs,
+      steps,
+    });
   }
 
   list(): RunningQuery[] {

@@ -7,6 +7,7 @@
  * not run), of the step itself and with those below it.
  */
 import type {NodeProfile, PlanProfile} from '#server/execution/profile.ts';
+import type {StepCost} from '#server/monitoring/query-profiler.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {nodeText, planLines} from '#server/plan/printer.ts';
 import {inputsOf} from '#server/plan/tree.ts';
@@ -98,6 +99,12 @@ function bytesText(bytes: number): string {
   if (bytes < 1 << 10) return `${bytes} B`;
   if (bytes < 1 << 20) return `${(bytes / (1 << 10)).toFixed(1)} KiB`;
   return `${(bytes / (1 << 20)).toFixed(1)} MiB`;
+}
+
+/** What each node of a plan took by itself, the last one first. */
+export function stepCosts(plan: PlanNode, profile: PlanProfile): readonly StepCost[] {
+  const own = {name: titled(plan.kind), costMs: profile.of(plan)?.ownMs ?? 0};
+  return [own, ...inputsOf(plan).flatMap(input => stepCosts(input, profile))];
 }
 
 function stepJson(node: PlanNode, figures: PlanFigures): object {

@@ -1,6 +1,7 @@
 /** What tells of a query: its plan, and how it ran where it was measured. */
+import type {StepCost} from '#server/monitoring/query-profiler.ts';
 import type {Clock} from '#server/platform/clock.ts';
-import type {Explanation} from './explain.ts';
+import {type Explanation, stepCosts} from './explain.ts';
 import {explained, type PrepareOptions} from './prepared.ts';
 import {observed, type PreparedQuery} from './prepared-query.ts';
 import type {StatementContext} from './statement-context.ts';
@@ -17,12 +18,13 @@ export function profiled(
   parts: StatementContext,
   plain: PreparedQuery,
   clock: Clock,
-): ProfiledQuery {
+): ProfiledQuery & {readonly steps: () => readonly StepCost[]} {
   const query = observed(plain, parts.session.functions);
   const {profile} = query;
   const startedAt = clock.monotonic();
   return {
     query,
+    steps: () => stepCosts(query.plan.plan, profile),
     report: summary => {
       const elapsedMs = clock.monotonic() - startedAt;
       const told = {isGuarded: isGuarded(parts), run: {profile, elapsedMs}};
@@ -31,6 +33,29 @@ export function profiled(
     },
   };
 }
+
+/**
+ * The query itself, unless the request asks for a profile or the profiler records; measured then.
+ */
+export function asRequested(
+  parts: StatementContext,
+  query: PreparedQuery,
+  clock: Clock,
+  isRecorded: boolean,
+): ProfiledQuery {
+  if (parts.request.profile === undefined && !isRecorded) return {query, report: tellNothing};
+  const measured = profiled(parts, query, clock);
+  if (!isRecorded) return measured;
+  return {
+    query: measured.query,
+    report: summary => {
+      if (parts.request.profile !== undefined) measured.report(summary);
+      parts.measured(measured.steps());
+    },
+  };
+}
+
+function tellNothing(): void {}
 
 /** By the catalog in force. */
 export function optionsOf({session}: StatementContext): PrepareOptions {

@@ -3,6 +3,7 @@
  */
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
+import type {StepCost} from '#server/monitoring/query-profiler.ts';
 import type {Refusal} from '#server/base/errors.ts';
 import type {ServerView} from '#server/execution/external-access.ts';
 import type {Value} from '#server/model/value.ts';
@@ -25,6 +26,8 @@ export interface StatementContext {
   readonly ahead?: PreparedAhead;
   /** Calls `listener` when the statement is told to stop, be anybody waiting for it or not. */
   onTerminate(listener: (reason: Refusal) => void): void;
+  /** Takes what the nodes of its plan took, where the profiler records; before `end`. */
+  measured(steps: readonly StepCost[]): void;
   /** Called when the statement has ended, with what it failed with after it had begun to answer. */
   end(failure?: unknown): void;
 }
@@ -59,6 +62,7 @@ export function partsWith<Other extends object>(
     server: parts.server,
     ...(ahead && {ahead}),
     onTerminate: listener => parts.onTerminate(listener),
+    measured: steps => parts.measured(steps),
     end: failure => parts.end(failure),
     ...other,
   };

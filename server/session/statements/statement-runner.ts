@@ -22,6 +22,7 @@ import {
 import {countsText, newWriteCounts} from '#server/execution/context.ts';
 import type {Script} from '#server/languages/sql/ast-statement.ts';
 import type {SchemaCommand, UserCommand} from '#server/plan/statement.ts';
+import type {QueryProfiler} from '#server/monitoring/query-profiler.ts';
 import type {RecordWriter} from '#server/records/records.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Admission, ExecutionPermit} from './admission.ts';
@@ -78,13 +79,21 @@ import {ThreadDispatch} from '../threads/thread-dispatch.ts';
 import type {PlanThreads} from '../threads/plan-task.ts';
 import {transact, type TransactOptions} from './transact.ts';
 import type {HeldSession} from '../connections/transaction-sessions.ts';
-import {isGuarded, optionsOf, attachPlan, profiled, type ProfiledQuery} from './profiled-query.ts';
+import {
+  asRequested,
+  attachPlan,
+  isGuarded,
+  optionsOf,
+  profiled,
+  type ProfiledQuery,
+} from './profiled-query.ts';
 
 export interface StatementRunnerOptions {
   readonly environment: RunEnvironment;
   readonly admission: Admission;
   readonly settings: () => Settings;
   readonly security: Security;
+  readonly profiler: QueryProfiler | undefined;
   /** Where long reads run; undefined: here. */
   readonly threads: PlanThreads | undefined;
   /** See cluster/align.ts. */
@@ -98,6 +107,7 @@ export class StatementRunner implements StatementHost {
   readonly #admission: Admission;
   readonly #settings: () => Settings;
   readonly #security: Security;
+  readonly #profiler: QueryProfiler | undefined;
   readonly #threads: ThreadDispatch | undefined;
   readonly #align: StatementRunnerOptions['align'];
   readonly #transfer: StatementRunnerOptions['transfer'];
@@ -108,6 +118,7 @@ export class StatementRunner implements StatementHost {
     this.#admission = options.admission;
     this.#settings = options.settings;
     this.#security = options.security;
+    this.#profiler = options.profiler;
     this.#align = options.align;
     this.#transfer = options.transfer;
     const {threads} = options;
@@ -535,7 +546,7 @@ export class StatementRunner implements StatementHost {
     ends: {readonly done: () => void; readonly failed: () => void},
   ): ResultCursor | Promise<ResultCursor> {
     const streaming = (place: ExecutionPermit): ResultCursor | Promise<ResultCursor> => {
-      const {query, report: tell} = this.#asRequested(parts, plain);
+      const {query, report: tell} = this.#watched(parts, plain);
       const {result, close} = this.#begun(parts, query, data);
       const summary = newSummary(result.limit);
       const cursor = new StreamCursor({
@@ -546,12 +557,10 @@ export class StatementRunner implements StatementHost {
         onEnd: failure => {
           close();
           place.leave();
+          if (failure === undefined) tell(summary);
           parts.end(failure);
-          if (failure !== undefined) ends.failed();
-          else {
-            tell(summary);
-            ends.done();
-          }
+          if (failure === undefined) ends.done();
+          else ends.failed();
         },
       });
       parts.onTerminate(reason => cursor.terminate(reason));
@@ -610,7 +619,7 @@ export class StatementRunner implements StatementHost {
     let watched: ProfiledQuery | undefined;
     const attempt = (data: RunData): ResultCursor | Promise<ResultCursor> => {
       // Prepared anew for another attempt: the conflict may have been about the schema.
-      watched = this.#asRequested(parts, prepared ?? requireQuery(prepare(parts)));
+      watched = this.#watched(parts, prepared ?? requireQuery(prepare(parts)));
       prepared = undefined;
       return this.#collect(parts, watched.query, data);
     };
@@ -727,19 +736,14 @@ export class StatementRunner implements StatementHost {
     return rowsCursor([], parts.request.format, summary);
   }
 
+  #watched(parts: StatementContext, query: PreparedQuery): ProfiledQuery {
+    return asRequested(parts, query, this.environment.clock, this.#profiler?.isRecording === true);
+  }
+
   #writePrepared(parts: StatementContext, query: PreparedQuery): Promise<ResultCursor> {
     return this.inTransaction(parts, data => this.#collect(parts, query, data), query);
   }
-
-  /** Returns the query itself, unless the request asks for a profile. */
-  #asRequested(parts: StatementContext, query: PreparedQuery): ProfiledQuery {
-    return parts.request.profile === undefined
-      ? {query, report: tellNothing}
-      : profiled(parts, query, this.environment.clock);
-  }
 }
-
-function tellNothing(): void {}
 
 /** How a statement is carried out in a transaction of its own: looked up where it is asked for. */
 class OwnTransaction implements TransactOptions {

@@ -16,6 +16,7 @@ import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
 import type {SettingKey} from '#server/base/settings.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Security} from '#server/security/security.ts';
+import {profilerWorld} from './profiler.ts';
 import {ServiceWorld} from './service-world.ts';
 import {WordService} from './word-service.ts';
 
@@ -75,6 +76,7 @@ export async function httpWorld(
   let generation = 0;
   const administration: Administration = {
     identity: {serverName: 'svc_0', version: '1.0', instanceId: 'i', languages: ['sql']},
+    profiler: profilerWorld(platform).profiler,
     settings: () => settings,
     setServerSetting: (key, value) => {
       settings = settings.with(key, value, 'command');

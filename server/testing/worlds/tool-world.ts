@@ -3,13 +3,14 @@ import {parseJsonText} from '#server/model/json-parser.ts';
 import type {MapValue} from '#server/model/value.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
 import {Refusal} from '#server/base/errors.ts';
-import {createClock} from '#server/platform/real/clock.ts';
+import {createClock, createTimers} from '#server/platform/real/clock.ts';
 import {notPermitted, type Permission, permissionNames} from '#server/protocols/mcp/permissions.ts';
 import type {ToolCall} from '#server/protocols/mcp/tool.ts';
 import {ToolRefusal} from '#server/protocols/mcp/tool-refusal.ts';
 import {tools} from '#server/protocols/mcp/tools/tool-list.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Administration} from '#server/session/administration.ts';
+import {profilerWorld} from './profiler.ts';
 import {root, ServiceWorld} from './service-world.ts';
 
 export interface ToolOptions {
@@ -35,6 +36,7 @@ export class ToolWorld implements AsyncDisposable {
     let {settings} = resolveSettings([{name: 'test', values}]);
     this.administration = {
       identity: {serverName: 'svc_0', version: '1.0', instanceId: 'i', languages: ['sql']},
+      profiler: profilerWorld({clock: createClock(), timers: createTimers()}).profiler,
       settings: () => settings,
       setServerSetting: (key, value) => {
         settings = settings.with(key, value, 'command');

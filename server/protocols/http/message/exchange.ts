@@ -29,6 +29,8 @@ export class Exchange implements ResponseWriter {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
+  /** When its head had come, of the monotonic clock. */
+  readonly begunAt: number;
   /** Decoded path below `/api/v1`, by segment. */
   segments: readonly string[] = [];
   /** The path of the route, with names in braces. */
@@ -56,6 +58,7 @@ export class Exchange implements ResponseWriter {
     this.request = request;
     this.response = response;
     this.requestId = context.requestIdFor(request);
+    this.begunAt = context.options.clock.monotonic();
   }
 
   /** The one that the path names; empty where it names none. */

@@ -69,6 +69,8 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   #isUsed = false;
   /** The session to name in the answer. */
   #sessionId: string | undefined;
+  /** When the request had come that is answered now. */
+  #begunAt = 0;
   #lastHead: CachedRequestHead | undefined;
   #credentials: KnownCredentials | undefined;
   #signal: AbortSignal | undefined;
@@ -206,6 +208,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     this.database = head.database;
     this.transactionId = head.sessionId;
     const begunAt = this.context.options.clock.monotonic();
+    this.#begunAt = begunAt;
     this.#attempt({known, bytes, begunAt, attempts: 1});
   }
 
@@ -309,6 +312,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
       const rest = answerResult(this, cursor, {user: principal.name, isDocument});
       return rest === undefined || rest.then(isDone);
     };
+    request.receivedAt = this.#begunAt;
     const started = this.context.service.run(principal, request);
     return started instanceof Promise ? started.then(tell) : tell(started);
   }

@@ -145,5 +145,6 @@ function withParameters(
     requestId: known.requestId,
     tag: known.tag,
     signal,
+    receivedAt: undefined,
   };
 }

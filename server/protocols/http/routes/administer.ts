@@ -55,6 +55,7 @@ export async function answerCommand<T extends ArgumentTable>(
   }
   const answer = await run();
   if (answer === relayed) return;
+  if (command.isWhole === true) return exchange.answerJson(200, answer);
   const fields = command.isFields === true ? {result: 'ok', ...(answer as FieldsAnswer)} : {};
   exchange.answerJson(200, command.isFields === true ? fields : {result: answer ?? 'ok'});
 }

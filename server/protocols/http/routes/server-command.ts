@@ -26,7 +26,7 @@ import {answerCommand} from './administer.ts';
 const commands: readonly AdministrativeCommand[] = Object.values(administrativeCommands);
 /** Fields of a request that are no arguments of a command that has none of the name. */
 const ownFields = new Set(['command', 'wait']);
-const notYet = ['connect cluster', 'disconnect cluster', 'profiler'];
+const notYet = ['connect cluster', 'disconnect cluster'];
 
 /** Handles POST `/server`. */
 export async function runServerCommand(exchange: Exchange, principal: Principal): Promise<void> {
@@ -62,10 +62,17 @@ function argumentsIn(
 function unknownCommand(text: string, principal: Principal): Error {
   const line = text.trim().toLowerCase();
   const known = notYet.find(keywords => line.startsWith(keywords));
-  if (known === undefined) return new PlainFailure(400, 'Server command not valid');
+  const isOfProfiler = /^profiler( |$)/.test(line);
+  if (known === undefined && !isOfProfiler) {
+    return new PlainFailure(400, 'Server command not valid');
+  }
   if (!principal.root) {
     const message = 'Only root user is authorized to execute server commands';
     return new Refusal('security.root-only', message);
+  }
+  if (known === undefined) {
+    const word = text.trim().slice('profiler'.length).trim().slice(0, 80);
+    return new PlainFailure(400, `Unknown profiler command: ${word}`);
   }
   return new Refusal('not-available', `The server command '${known}' is not available yet`);
 }

@@ -28,6 +28,8 @@ export interface StatementHead {
   readonly transactionId: string | undefined;
   readonly tag: string | undefined;
   readonly signal: AbortSignal;
+  /** When the request had come, of the monotonic clock. */
+  readonly receivedAt?: number;
 }
 
 /** @throws {Refusal} `request.field`. */
@@ -38,6 +40,7 @@ export function statementHead(exchange: Exchange): StatementHead {
     transactionId: exchange.header(sessionHeader),
     tag: queryTag(exchange),
     signal: exchange.signal,
+    receivedAt: exchange.begunAt,
   };
 }
 
@@ -77,6 +80,7 @@ export function statementOfBody(
       requestId: undefined,
       tag: head.tag,
       signal: head.signal,
+      receivedAt: head.receivedAt,
     },
     awaitsResponse: booleanField(body, 'awaitResponse') ?? true,
     isStream,
@@ -107,6 +111,7 @@ export function statementOfPath(exchange: Exchange): Statement {
       requestId: undefined,
       tag: queryTag(exchange),
       signal: exchange.signal,
+      receivedAt: exchange.begunAt,
     },
     awaitsResponse: true,
     isStream,
