@@ -26,7 +26,11 @@ export interface Expansion {
   };
 }
 
-/** @throws {Refusal} `argument` for an edge type that there is none of. */
+/**
+ * Step by step, so that each record has the shortest of its ways; a seed is nobody's neighbour.
+ *
+ * @throws {Refusal} `argument` for an edge type that there is none of.
+ */
 export async function expandSeeds(
   call: SearchCall,
   catalog: Catalog,
@@ -36,17 +40,28 @@ export async function expandSeeds(
   for (const name of edgeTypes ?? []) requireEdgeType(catalog, name);
   const seeds = found.slice(0, seedsMax);
   const names = (edgeTypes ?? []).map(quotedName).join(', ');
-  const {rows} = await searchRows(
-    call,
-    'SELECT @rid AS rid, $depth AS depth, $path.@rid AS path FROM ' +
-      `(TRAVERSE ${direction}(${names}) FROM :seeds MAXDEPTH ${maxDepth} ` +
-      'LIMIT :most STRATEGY BREADTH_FIRST) WHERE $depth > 0',
-    [
-      ['seeds', seeds.map(rid => idOf(rid))],
-      ['most', seeds.length + recordsMax + 1],
-    ],
-  );
-  const met = JSON.parse(`[${rows}]`) as ExpandedRow[];
+  const ways = new Map<string, readonly string[]>(seeds.map(rid => [rid, [rid]]));
+  const met: ExpandedRow[] = [];
+  let ends = seeds;
+  for (
+    let depth = 1;
+    depth <= maxDepth && ends.length > 0 && met.length <= recordsMax;
+    depth += 1
+  ) {
+    const steps = await stepsFrom(call, `${direction}(${names})`, {
+      ends,
+      passed: [...ways.keys()],
+      most: recordsMax + 1 - met.length,
+    });
+    ends = steps.map(({path: [, rid]}) => rid);
+    for (const {
+      path: [from, rid],
+    } of steps) {
+      const path = [...(ways.get(from) ?? []), rid];
+      ways.set(rid, path);
+      met.push({rid, depth, path});
+    }
+  }
   const kept = met.slice(0, recordsMax);
   return {
     rows: kept,
@@ -60,6 +75,38 @@ export async function expandSeeds(
       count: kept.length,
     },
   };
+}
+
+/** From a record to one that was not met before. */
+interface Step {
+  readonly path: readonly [string, string];
+}
+
+async function stepsFrom(
+  call: SearchCall,
+  along: string,
+  {
+    ends,
+    passed,
+    most,
+  }: {
+    readonly ends: readonly string[];
+    readonly passed: readonly string[];
+    readonly most: number;
+  },
+): Promise<readonly Step[]> {
+  const {rows} = await searchRows(
+    call,
+    `SELECT $path.@rid AS path FROM (TRAVERSE ${along} FROM :ends MAXDEPTH 1 ` +
+      'WHILE $depth = 0 OR NOT (@rid IN :passed) LIMIT :most STRATEGY BREADTH_FIRST) ' +
+      'WHERE $depth > 0',
+    [
+      ['ends', ends.map(idOf)],
+      ['passed', passed.map(idOf)],
+      ['most', ends.length + most],
+    ],
+  );
+  return JSON.parse(`[${rows}]`) as Step[];
 }
 
 function requireEdgeType(catalog: Catalog, name: string): void {

@@ -61,7 +61,8 @@ export const setServerSetting = tool({
     }
     const {type} = before;
     if (value === '' && type !== 'string' && type !== 'path') {
-      throw new ToolRefusal(`'value' must not be empty for setting '${key}' of type ${type}`);
+      const word = `${type.charAt(0).toUpperCase()}${type.slice(1)}`;
+      throw new ToolRefusal(`'value' must not be empty for setting '${key}' of type ${word}`);
     }
     try {
       administration.setServerSetting(key, value);

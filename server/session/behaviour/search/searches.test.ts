@@ -160,6 +160,28 @@ test('legs are fused, and the expansion tells its way', async () => {
   assert.deepEqual([fused, fusionStrategy, truncated, count], [true, 'RRF', true, 4]);
 });
 
+test('what is met from a seed is no seed, and has the shortest way', async () => {
+  const cites = (from: string, to: string): string =>
+    `CREATE EDGE Cites FROM (SELECT FROM Doc WHERE title='${from}') ` +
+    `TO (SELECT FROM Doc WHERE title='${to}')`;
+  // From d1 to d3 by way of d4, by which d2 is nearer; and from each seed to the other.
+  const more = [cites('d1', 'd2'), cites('d2', 'd1'), cites('d2', 'd3'), cites('d3', 'd4')];
+  const database = await world.database([...documents, ...more]);
+  const asked = {vectorIndexName: 'Doc[toks,wts]', queryVector: [0, 1, 1], sparse: true, k: 4};
+  for (const maxDepth of [1, 2, 3]) {
+    const {results, ...head} = await search(database, 'hybrid', {...asked, expand: {maxDepth}});
+    const {expand} = head['legs'] as {readonly expand: Readonly<Record<string, unknown>>};
+    assert.deepEqual([expand['seedCount'], expand['count'], expand['truncated']], [2, 2, false]);
+    const met = results.filter(({path}) => path !== undefined);
+    assert.deepEqual(
+      met
+        .map(({properties, depth, path}) => `${properties['title']} ${depth} ${path?.length}`)
+        .sort(),
+      ['d3 1 2', 'd4 1 2'],
+    );
+  }
+});
+
 test('one leg alone keeps its own scores', async () => {
   const database = await world.database(documents);
   const asked = {vectorIndexName: 'Doc[toks,wts]', queryVector: [0, 1, 1], sparse: true, k: 1};
