@@ -41,6 +41,13 @@ export function prepareOutput(output: Output, compiler: Compiler): PreparedOutpu
   return {kind: 'columns', columns: withoutDoubles(columns)};
 }
 
+/** Names of the columns; undefined where a row is one value, or only a look at it tells them. */
+export function columnNames(output: PreparedOutput): readonly string[] | undefined {
+  if (output.kind === 'element') return undefined;
+  const names = output.columns.flatMap(column => ('name' in column ? [column.name] : []));
+  return names.length === output.columns.length ? names : undefined;
+}
+
 /** Keeps one of several columns with one name: the last value in the first one's place. */
 function withoutDoubles(columns: readonly PreparedColumn[]): readonly PreparedColumn[] {
   const last = new Map<string, PreparedColumn>();

@@ -2,22 +2,28 @@
  * The answer of a statement as pieces of bytes in the format asked for.
  *
  * `record` and `counts`: JSON rows with commas between them, none at the ends; `ndjson`: whole
- * lines `{"record":...}`; `graph` and `studio`: one piece, the whole document. Pieces are about
+ * lines `{"record":...}`; `graph` and `studio`: one piece, the whole document; an encoding of a
+ * protocol: whole rows as it writes them, nothing between them. Pieces are about
  * 64 KB; the first line of `ndjson` leaves at once, later ones every 8 KB or 50 ms.
  * One row beyond the cap is looked at, so `truncated` is true only when something was left out.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {RecordJson} from '#server/layout/record-json.ts';
+import type {RowEncoding} from '#server/model/row-encoding.ts';
 import {type Batch, unitBatch} from './batch.ts';
 import type {ExecutionContext} from './context.ts';
 import {ThreadNeeded} from './missing-prerequisites.ts';
 import {type Pause, pause} from './operator.ts';
 import type {PlanRun} from './run.ts';
 import {GraphDocument} from './result/graph-document.ts';
-import {type PreparedOutput, rowValue} from './output.ts';
+import {columnNames, type PreparedOutput, rowValue} from './output.ts';
 import {RowWriter} from './result/record-rows.ts';
 
-export type RowFormat = 'record' | 'graph' | 'studio' | 'counts' | 'ndjson';
+export {TypedRowReader, typedRows} from './result/typed-rows.ts';
+
+/** Shapes of JSON. */
+export type JsonRowFormat = 'record' | 'graph' | 'studio' | 'counts' | 'ndjson';
+export type RowFormat = JsonRowFormat | RowEncoding;
 
 export interface ResultOptions {
   readonly format: RowFormat;
@@ -50,6 +56,7 @@ export class QueryResult {
   readonly #writer: RowWriter;
   readonly #document: GraphDocument | undefined;
   readonly #rowsMax: number;
+  readonly #isJson: boolean;
   #batch: Batch | undefined;
   #row = 0;
   #ended = false;
@@ -79,7 +86,9 @@ export class QueryResult {
     this.#options = options;
     this.#output = output;
     const {typeHints, loneRecords} = options;
-    const rowOptions = {edgeCounts, typeHints, loneRecords};
+    this.#isJson = typeof format === 'string';
+    const encoder = typeof format === 'string' ? undefined : format.begin(columnNames(output));
+    const rowOptions = {edgeCounts, typeHints, loneRecords, encoder};
     this.#writer = new RowWriter({output, options: rowOptions, json, context, batch: unitBatch});
     const whole = format === 'graph' || format === 'studio';
     this.#document = whole ? new GraphDocument(context, json.format) : undefined;
@@ -231,7 +240,7 @@ export class QueryResult {
       out.ascii('}\n');
       return;
     }
-    if (this.returned > 0) out.byte(0x2c);
+    if (this.returned > 0 && this.#isJson) out.byte(0x2c);
     this.#writer.append(batch, row);
   }
 

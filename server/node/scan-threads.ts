@@ -18,6 +18,8 @@ import type {
   PlanTask,
 } from '#server/session/threads/plan-task.ts';
 
+import {rowEncodings} from './row-encodings.ts';
+
 export interface ScanThreadStart {
   readonly ledger: MemoryLedger;
 }
@@ -33,6 +35,7 @@ const idleMs = 10_000;
 
 export class ScanThreads implements PlanThreads {
   readonly pages: Int32Array;
+  readonly encodings: ReadonlySet<string> = new Set(rowEncodings.map(({name}) => name));
   readonly #options: ScanThreadsOptions;
   /** By their word of `pages`, of which the first is the network thread's. */
   readonly #threads: (ScanThread | undefined)[];

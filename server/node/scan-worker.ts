@@ -14,6 +14,7 @@ import type {PlanTaskEvent, PlanTask} from '#server/session/threads/plan-task.ts
 import {ThreadRunner} from '#server/session/threads/thread-run.ts';
 import {attachStore} from '#server/storage/rocksdb/open.ts';
 import type {StoreSnapshot} from '#server/storage/store.ts';
+import {rowEncodings} from './row-encodings.ts';
 import type {ScanThreadStart} from './scan-threads.ts';
 
 /** The niceness that lets threads with short requests go first. */
@@ -30,6 +31,7 @@ if (port !== null) {
     machine: createMachine(),
     functions: createFunctionRegistry(),
     ledger: (workerData as ScanThreadStart).ledger,
+    encodings: rowEncodings,
     loadJavaScript,
   });
   const tell = (news: PlanTaskEvent): void => {

@@ -15,6 +15,7 @@ import type {Catalog} from '#server/catalog/catalog.ts';
 import {requireDatabaseSetting} from '#server/catalog/database-settings.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {MemoryPool} from '#server/execution/budget.ts';
+import {typedRows} from '#server/execution/query-result.ts';
 import {KeptMemory} from './kept-memory.ts';
 import type {FunctionRegistry, TableFunction} from '#server/execution/function-registry.ts';
 import {
@@ -64,20 +65,24 @@ import type {
   ChangesRequest,
   ChangeSubscription,
   ResultCursor,
+  RowCursor,
+  RowsRequest,
   RunningQuery,
   RunningTransaction,
   RunRequest,
   Service,
+  StatementDescription,
 } from './session.ts';
 import type {RunEnvironment} from './statements/statement-run.ts';
 import type {StatementContext} from './statements/statement-context.ts';
 import {languages} from './statements/prepared.ts';
-import {mayWrite} from './statements/statement-preparation.ts';
+import {describe, mayWrite} from './statements/statement-preparation.ts';
 import {StatementRunner} from './statements/statement-runner.ts';
 import type {PlanThreads} from './threads/plan-task.ts';
 import {TransactionSessions} from './connections/transaction-sessions.ts';
 import {ImportSession} from './import-session.ts';
 import type {Transfers} from './transfers.ts';
+import {TypedCursor} from './connections/typed-cursor.ts';
 import type {WorkProgress} from './database/work-progress.ts';
 
 export interface ServiceOptions {
@@ -366,6 +371,18 @@ export class SessionService implements Service {
     this.#access(principal, request.database);
     const {timers} = this.#runner.environment;
     return mayWrite({session: this.#open(request.database), request}, timers);
+  }
+
+  async rows(principal: Principal, request: RowsRequest): Promise<RowCursor> {
+    return new TypedCursor(await this.run(principal, typedRequest(request)));
+  }
+
+  async prepare(principal: Principal, request: RowsRequest): Promise<StatementDescription> {
+    const access = this.#access(principal, request.database);
+    const {timers} = this.#runner.environment;
+    const session = this.#open(request.database);
+    const mayRead = (type: string): boolean => access.allowsOnType('readRecord', type);
+    return describe({session, request: typedRequest(request)}, timers, mayRead);
   }
 
   async #runInside(
@@ -692,6 +709,10 @@ export class SessionService implements Service {
     this.#databases.set(database, session);
     return session;
   }
+}
+
+function typedRequest(request: RowsRequest): RunRequest {
+  return {...request, format: typedRows, typeHints: false, profile: undefined};
 }
 
 function requireRoot(principal: Principal): void {

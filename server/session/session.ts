@@ -9,7 +9,9 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {JsonFormat} from '#server/model/json.ts';
+import type {RowEncoding} from '#server/model/row-encoding.ts';
 import type {Value} from '#server/model/value.ts';
+import type {StatementTypes} from '#server/plan/statement-types.ts';
 import type {ChangedRecords, ChangeKind} from '#server/records/change-stream.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
 import type {WorkProgress} from './database/work-progress.ts';
@@ -18,7 +20,9 @@ import type {WorkProgress} from './database/work-progress.ts';
 export type Parameters = ReadonlyMap<string, Value>;
 
 /** Shapes of rows (docs/http.md); `ndjson` is one `{"record":...}` a line. */
-export type ResultFormat = 'record' | 'graph' | 'studio' | 'counts' | 'ndjson';
+export type JsonFormatName = 'record' | 'graph' | 'studio' | 'counts' | 'ndjson';
+/** A shape of JSON, or an encoding that the protocol brings (model/row-encoding.ts). */
+export type ResultFormat = JsonFormatName | RowEncoding;
 
 /**
  * What a statement does, whatever language says it: shows records, makes them, changes them,
@@ -64,8 +68,8 @@ export interface ResultCursor {
   /**
    * The next piece of the result, or undefined at its end. `record`: all pieces one after the
    * other are JSON rows with commas between them (none at the ends); `ndjson`: whole lines;
-   * `graph` and `studio`: one final piece, the whole value of `result`. The buffer is the
-   * caller's until its next call.
+   * `graph` and `studio`: one final piece, the whole value of `result`; an encoding: whole rows.
+   * The buffer is the caller's until its next call.
    */
   next(): Promise<Buffer | undefined>;
   /**
@@ -76,6 +80,30 @@ export interface ResultCursor {
   /** Complete after `next` answered undefined. */
   readonly summary: ResultSummary;
   close(): void;
+}
+
+/** Rows as values, in portions of the reader's size. Always `close` it (idempotent). */
+export interface RowCursor {
+  /** Names of the columns, from the start; undefined: a row is one value, a record or a map. */
+  readonly columns: readonly string[] | undefined;
+  /**
+   * The next rows, a value for each column: `rowsMax`, or fewer at the end. They are the caller's.
+   *
+   * @throws {Refusal} what the statement fails with on the way.
+   */
+  next(rowsMax: number): Promise<readonly (readonly Value[])[]>;
+  /** Complete when `next` has given fewer rows than it was asked for. */
+  readonly summary: ResultSummary;
+  close(): void;
+}
+
+/** A request whose rows are wanted as values. */
+export type RowsRequest = Omit<RunRequest, 'format' | 'typeHints' | 'profile'>;
+
+/** What is known of a statement before it runs (plan/statement-types.ts). */
+export interface StatementDescription extends StatementTypes {
+  /** It changes something, or cannot be proven not to. */
+  readonly writes: boolean;
 }
 
 export interface ResultSummary {
@@ -90,6 +118,8 @@ export interface ResultSummary {
   profile: string | undefined;
   /** True for a statement that wrote. */
   wrote: boolean;
+  /** Names of the columns, from the start; undefined where a row is one value. */
+  columns: readonly string[] | undefined;
 }
 
 export interface RunningQuery {
@@ -169,6 +199,18 @@ export interface Service {
    * first row are thrown or rejected here.
    */
   run(principal: Principal, request: RunRequest): Promise<ResultCursor> | ResultCursor;
+
+  /** Works like `run`, for rows as values. */
+  rows(principal: Principal, request: RowsRequest): Promise<RowCursor>;
+
+  /**
+   * Prepares a statement, so that running the same text later costs no more than running it, and
+   * says what is known of its columns and parameters under the schema of now. Nothing is to be
+   * closed: a prepared text is kept as long as others do not take its place.
+   *
+   * @throws {Refusal} what is wrong with the text, `security.denied`.
+   */
+  prepare(principal: Principal, request: RowsRequest): Promise<StatementDescription>;
 
   /**
    * Whether a statement changes something, or cannot be proven not to, so that only the leader of

@@ -18,11 +18,12 @@ import {
   jsonText,
 } from '#server/model/json.ts';
 import {ridText} from '#server/model/rid.ts';
+import type {RowEncoder} from '#server/model/row-encoding.ts';
 import {EmbeddedValue, RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {Frame} from '../closure.ts';
-import {mergedRow, type PreparedColumn, type PreparedOutput} from '../output.ts';
+import {mergedRow, type PreparedColumn, type PreparedOutput, rowValue} from '../output.ts';
 import {degreeOf} from '../stored/hop-counts.ts';
 import {typeHints} from './type-hints.ts';
 
@@ -33,6 +34,8 @@ export interface RowOptions {
   readonly typeHints: boolean;
   /** A record that is the only column of a row is shown in the row's place. */
   readonly loneRecords: boolean;
+  /** Writes the rows in the place of JSON; undefined: JSON. */
+  readonly encoder: RowEncoder | undefined;
 }
 
 export class RowWriter {
@@ -59,9 +62,16 @@ export class RowWriter {
     this.#frame = new Frame(parts.context, parts.batch);
   }
 
-  /** Appends one row as one JSON object. */
+  /** Appends one row: as one JSON object, or as the encoder writes it. */
   append(batch: Batch, row: number): void {
     const output = this.#output;
+    const {encoder} = this.#options;
+    if (encoder !== undefined) {
+      const before = this.out.length;
+      encoder.row(this.out, this.#values(batch, row));
+      this.#context.budget.checkRow(this.out.length - before);
+      return;
+    }
     if (output.kind === 'element') {
       this.element(batch.get(output.slot, row));
       return;
@@ -69,6 +79,17 @@ export class RowWriter {
     this.#frame.columns = batch.columns;
     this.#frame.row = row;
     this.#columns(output.columns);
+  }
+
+  /** A value for each column, or the one that the row is. */
+  #values(batch: Batch, row: number): readonly Value[] {
+    const output = this.#output;
+    if (output.kind === 'columns' && output.columns.every(column => 'name' in column)) {
+      this.#frame.columns = batch.columns;
+      this.#frame.row = row;
+      return output.columns.map(column => column.value(this.#frame));
+    }
+    return [rowValue(output, batch, row, this.#context)];
   }
 
   /** A record, map or other value as a row of its own. */

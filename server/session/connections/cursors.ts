@@ -2,12 +2,14 @@
  * Cursors over what is at hand: rows made by a command, or the pieces of an answer that had to
  * be whole before its first byte may leave (a statement that commits).
  */
+import {ByteWriter} from '#server/base/byte-writer.ts';
 import {pause} from '#server/execution/operator.ts';
 import {attributesOf} from '#server/execution/output.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
 import {jsonText} from '#server/model/json.ts';
+import type {RowEncoding} from '#server/model/row-encoding.ts';
 import {RecordValue, type Value} from '#server/model/value.ts';
-import type {ResultCursor, ResultFormat, ResultSummary} from '../session.ts';
+import type {JsonFormatName, ResultCursor, ResultFormat, ResultSummary} from '../session.ts';
 
 export function newSummary(limit: number): ResultSummary {
   return {
@@ -19,6 +21,7 @@ export function newSummary(limit: number): ResultSummary {
     explainPlan: undefined,
     profile: undefined,
     wrote: false,
+    columns: undefined,
   };
 }
 
@@ -57,7 +60,17 @@ export function rowsCursor(
   summary: ResultSummary,
 ): ResultCursor {
   summary.returned = rows.length;
-  return new PiecesCursor(rowPieces(rows.map(rowText), format), summary);
+  const pieces =
+    typeof format === 'string' ? rowPieces(rows.map(rowText), format) : encoded(rows, format);
+  return new PiecesCursor(pieces, summary);
+}
+
+function encoded(rows: readonly Value[], encoding: RowEncoding): readonly Buffer[] {
+  if (rows.length === 0) return [];
+  const out = new ByteWriter();
+  const encoder = encoding.begin(undefined);
+  for (const row of rows) encoder.row(out, [row]);
+  return [Buffer.from(out.take())];
 }
 
 /** A record begins with its attributes; a value that is no map is named `value`. */
@@ -69,7 +82,7 @@ function rowText(row: Value): string {
   return jsonText(map);
 }
 
-function rowPieces(rows: readonly string[], format: ResultFormat): readonly Buffer[] {
+function rowPieces(rows: readonly string[], format: JsonFormatName): readonly Buffer[] {
   switch (format) {
     case 'ndjson':
       return rows.map(row => Buffer.from(`{"record":${row}}\n`));

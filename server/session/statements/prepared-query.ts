@@ -7,7 +7,12 @@ import {Refusal} from '#server/base/errors.ts';
 import {runToCompletion, type Cooperative} from '#server/base/cooperative.ts';
 import type {Closure} from '#server/execution/closure.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
-import {outputOf, type PreparedOutput, prepareOutput} from '#server/execution/output.ts';
+import {
+  columnNames,
+  outputOf,
+  type PreparedOutput,
+  prepareOutput,
+} from '#server/execution/output.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import {PlanProfile} from '#server/execution/profile.ts';
 import type {PreparedPlan} from '#server/execution/run.ts';
@@ -24,6 +29,8 @@ export interface PreparedQuery {
   readonly statement: QueryStatement;
   readonly plan: PreparedPlan;
   readonly output: PreparedOutput;
+  /** Names of the columns; undefined where a row is one value. */
+  readonly columns: readonly string[] | undefined;
   /** The LIMIT that the planner knows, evaluated without a row. */
   readonly limit: Closure | undefined;
   readonly timeoutMs: Closure | undefined;
@@ -95,14 +102,16 @@ function mayBeSingle({limit, timeoutMs, reportsStats, needs}: QueryStatement): b
 function* preparingParts(
   plan: PlanNode,
   preparation: PlanPreparation,
-): Cooperative<Pick<PreparedQuery, 'plan' | 'output' | 'columnNodes'>> {
+): Cooperative<Pick<PreparedQuery, 'plan' | 'output' | 'columns' | 'columnNodes'>> {
   const output = outputOf(plan);
   assert(output !== undefined, "a statement's plan says what the client sees");
   const operator = preparation.prepare(plan);
   yield;
+  const prepared = prepareOutput(output, preparation);
   return {
     plan: {plan, operator},
-    output: prepareOutput(output, preparation),
+    output: prepared,
+    columns: columnNames(prepared),
     columnNodes: preparation.columnNodes,
   };
 }

@@ -8,10 +8,13 @@ import {queryTerminated, Refusal} from '#server/base/errors.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {MissingType, MissingSource} from '#server/execution/missing-prerequisites.ts';
+import {outputOf} from '#server/execution/output.ts';
+import {statementTypes} from '#server/plan/statement-types.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import {type PreparedAhead, statementLengthMax} from '../connections/database-session.ts';
 import {TypeGuard} from '../guarded-graph.ts';
+import type {RunRequest, StatementDescription} from '../session.ts';
 import type {Prepared, PreparedBatched} from './prepared.ts';
 import type {PreparedQuery} from './prepared-query.ts';
 import type {StatementContext} from './statement-context.ts';
@@ -28,6 +31,24 @@ export function mayWrite(parts: StatementParts, timers: Timers): boolean | Promi
   if (!isLong(parts)) return !isReadOnly(prepare(parts));
   const {signal} = parts.request;
   return prepareAhead({...parts, signal}, timers).then(ahead => !isReadOnly(prepare(ahead)));
+}
+
+/** What is known of a statement before it runs. @throws {Refusal} */
+export async function describe(
+  parts: StatementParts & {readonly request: RunRequest},
+  timers: Timers,
+  mayRead: (type: string) => boolean,
+): Promise<StatementDescription> {
+  const {signal} = parts.request;
+  const ready = isLong(parts) ? await prepareAhead({...parts, signal}, timers) : parts;
+  const prepared = prepare(ready);
+  const writes = !isReadOnly(prepared);
+  if (prepared.kind !== 'query') return {writes, columns: undefined, parameters: []};
+  const {plan} = prepared.statement;
+  const output = outputOf(plan);
+  assert(output !== undefined, "a statement's plan says what the client sees");
+  const {catalog} = parts.session.schema;
+  return {writes, ...statementTypes(plan, output, catalog, mayRead)};
 }
 
 /** Whether its text takes so long that it is prepared in turns. */

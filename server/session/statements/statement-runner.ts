@@ -549,6 +549,7 @@ export class StatementRunner implements StatementHost {
       const {query, report: tell} = this.#watched(parts, plain);
       const {result, close} = this.#begun(parts, query, data);
       const summary = newSummary(result.limit);
+      summary.columns = query.columns;
       const cursor = new StreamCursor({
         result,
         summary,
@@ -689,6 +690,7 @@ export class StatementRunner implements StatementHost {
             summary.returned = result.returned;
             summary.truncated = result.truncated;
             summary.wrote = true;
+            summary.columns = query.columns;
             if (query.reportsStats) summary.stats = run?.stats();
             return new PiecesCursor(pieces, summary);
           };

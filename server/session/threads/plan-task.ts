@@ -14,7 +14,7 @@ import type {Portable} from '#server/plan/portable.ts';
 import type {QueryStatement} from '#server/plan/statement.ts';
 import type {SharedSnapshot} from '#server/engine/database.ts';
 import type {KeysRead, SharedChunk} from '#server/caches/shared-adjacency.ts';
-import type {Parameters} from '../session.ts';
+import type {JsonFormatName, Parameters} from '../session.ts';
 import type {ResultOptions} from '../statements/statement-run.ts';
 import type {PackedError} from './thread-errors.ts';
 
@@ -30,7 +30,9 @@ export interface PlanTask {
   /** A program in JavaScript may be called. */
   readonly runsJavaScript: boolean;
   readonly parameters: Portable<Parameters>;
-  readonly requested: ResultOptions;
+  readonly requested: Omit<ResultOptions, 'format'>;
+  /** A shape of JSON, or the name of an encoding. */
+  readonly format: JsonFormatName | {readonly encoding: string};
   readonly spending: ThreadSpending;
   readonly patterns: ServerPatterns;
   /** Wall clock at the statement's start. */
@@ -99,6 +101,8 @@ export type PlanTaskEvent =
 export interface PlanThreads {
   /** What statements on all threads keep in memory; the network thread's word is the first. */
   readonly pages: Int32Array;
+  /** Names of the encodings of rows that they know. */
+  readonly encodings: ReadonlySet<string>;
   /** Calls `listener` when a thread is free again, and so the memory of its statement. */
   onRelease(listener: () => void): void;
   /** A thread that waits for an order; undefined when all are taken or none are to be had. */

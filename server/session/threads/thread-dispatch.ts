@@ -60,6 +60,8 @@ export class ThreadDispatch {
     const {threads, environment} = this.#options;
     const {database, kept} = parts.session;
     const {adjacency} = kept;
+    const {format, ...rest} = requested;
+    if (typeof format !== 'string' && !threads.encodings.has(format.name)) return undefined;
     const travelling = database.sharesSnapshots ? travellingParts(parts, query, data) : undefined;
     const thread = travelling && threads.take();
     if (travelling === undefined || thread === undefined) return undefined;
@@ -71,7 +73,8 @@ export class ThreadDispatch {
       snapshot: held.shared,
       schemaVersion: data.context.catalog.version,
       adjacency: adjacency.share(reader.viewIndex),
-      requested,
+      requested: rest,
+      format: typeof format === 'string' ? format : {encoding: format.name},
       spending: this.#spending(),
       patterns: parts.session.patterns,
       startedAt: environment.clock.now(),

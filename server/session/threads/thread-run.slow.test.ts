@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import {after, before, beforeEach, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import {ScanThreads} from '#server/node/scan-threads.ts';
+import {jsonText} from '#server/model/json.ts';
 import {Rid, type Value} from '#server/model/value.ts';
 import {createTimers} from '#server/platform/real/clock.ts';
 import {graph, queryPairs} from '#server/testing/property/query-pairs.ts';
@@ -13,7 +14,7 @@ import {eventually} from '#server/testing/time/eventually.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import type {Principal} from '#server/security/principal.ts';
-import type {ResultFormat, RunRequest} from '../session.ts';
+import type {JsonFormatName, RunRequest} from '../session.ts';
 import type {PlanThread, PlanThreads, PlanTaskEvent, PlanTask} from './plan-task.ts';
 import {ThreadResult} from './thread-result.ts';
 
@@ -23,11 +24,13 @@ const records = 20_000;
 class CountedThreads implements PlanThreads {
   readonly inner: ScanThreads;
   readonly pages: Int32Array;
+  readonly encodings: ReadonlySet<string>;
   orders = 0;
 
   constructor(threadsMax: number, heapMegabytesMax?: number) {
     this.inner = new ScanThreads({threadsMax, timers: createTimers(), heapMegabytesMax});
     this.pages = this.inner.pages;
+    this.encodings = this.inner.encodings;
   }
 
   onRelease(listener: () => void): void {
@@ -119,7 +122,7 @@ async function isSameThere(text: string, more: Partial<RunRequest> = {}): Promis
   assert.equal(threads.orders, ordersBefore + 1, `on a thread: ${text}`);
 }
 
-const formats: readonly ResultFormat[] = ['record', 'graph', 'studio', 'counts', 'ndjson'];
+const formats: readonly JsonFormatName[] = ['record', 'graph', 'studio', 'counts', 'ndjson'];
 
 for (const format of formats) {
   test(`an answer as ${format} is the same from a thread`, async () => {
@@ -252,6 +255,27 @@ test('a reader that does not read holds up the plan, not the memory', async () =
   for (let piece = await cursor.next(); piece; piece = await cursor.next()) bytes += piece.length;
   cursor.close();
   assert.ok(bytes > 1 << 20);
+});
+
+test('rows as values are made on the thread', async () => {
+  const text = "SELECT n, n + 0.5 AS half, @this AS d FROM D WHERE t LIKE '%5%' LIMIT 3000";
+  const rows = async (database: TestDatabase): Promise<unknown[]> => {
+    const request = {...database.request(text), limit: 0};
+    const cursor = await database.service.rows(root, request);
+    assert.deepEqual(cursor.columns, ['n', 'half', 'd']);
+    const all: unknown[] = [];
+    for (let portion = await cursor.next(700); portion.length > 0; ) {
+      all.push(...portion.map(row => row.map(value => jsonText(value))));
+      portion = await cursor.next(700);
+    }
+    cursor.close();
+    return all;
+  };
+  const ordersBefore = threads.orders;
+  const made = await rows(there);
+  assert.equal(threads.orders, ordersBefore + 1);
+  assert.equal(made.length, 3_000);
+  assert.deepEqual(made, await rows(here));
 });
 
 test('beyond the threads there are, reads run here', async () => {

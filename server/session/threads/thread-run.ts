@@ -18,6 +18,7 @@ import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
 import {createRecordJson} from '#server/execution/record-format.ts';
 import {type Portable, unpackPortable} from '#server/plan/portable.ts';
+import type {RowEncoding} from '#server/model/row-encoding.ts';
 import type {QueryStatement} from '#server/plan/statement.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
@@ -29,6 +30,7 @@ import {ReadSession, type SnapshotSource} from '#server/transactions/transaction
 import {noCaches} from '#server/caches/derived-caches.ts';
 import {SharedAdjacency} from '#server/caches/shared-adjacency.ts';
 import {observed, type PreparedQuery, preparedQuery} from '../statements/prepared-query.ts';
+import type {ResultFormat} from '../session.ts';
 import type {ReadSchema, TargetDatabase} from '../statements/target-database.ts';
 import {type RunEnvironment, type RunOptions, StatementRun} from '../statements/statement-run.ts';
 import {packError} from './thread-errors.ts';
@@ -41,6 +43,7 @@ export interface ThreadMeans {
   readonly machine: Machine;
   readonly functions: FunctionRegistry;
   readonly ledger: MemoryLedger;
+  readonly encodings: readonly RowEncoding[];
   readonly loadJavaScript: () => Promise<JavaScriptEngine>;
 }
 
@@ -99,7 +102,7 @@ export class ThreadRunner {
       this.#environmentOf(order),
     );
     try {
-      const result = run.result(order.requested);
+      const result = run.result({...order.requested, format: this.#formatOf(order)});
       tell({kind: 'begun', limit: result.limit, timeoutMs: run.context.budget.timeoutMs});
       for (let sent = 1, isLast = false; !isLast; sent += 1) {
         const piece = await nextPiece(result);
@@ -119,6 +122,13 @@ export class ThreadRunner {
       run.close();
       tell({kind: 'keys-read', reads: adjacency.keysRead});
     }
+  }
+
+  #formatOf({format}: PlanTask): ResultFormat {
+    if (typeof format === 'string') return format;
+    const encoding = this.#means.encodings.find(({name}) => name === format.encoding);
+    assert(encoding !== undefined, 'an order comes here when its encoding is known');
+    return encoding;
   }
 
   /** Reads the schema of the snapshot; known parts are used again, and only new names are read. */

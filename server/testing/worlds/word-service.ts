@@ -16,6 +16,9 @@ import type {
   ChangesRequest,
   ChangeSubscription,
   ResultCursor,
+  RowCursor,
+  RowsRequest,
+  StatementDescription,
   RunningQuery,
   RunningTransaction,
   RunRequest,
@@ -78,6 +81,14 @@ export class WordService implements Service {
       cursor.close();
     }
     return service;
+  }
+
+  rows(principal: Principal, request: RowsRequest): Promise<RowCursor> {
+    return this.#real.rows(principal, request);
+  }
+
+  prepare(principal: Principal, request: RowsRequest): Promise<StatementDescription> {
+    return this.#real.prepare(principal, request);
   }
 
   changes(principal: Principal, request: ChangesRequest): Promise<ChangeSubscription> {
