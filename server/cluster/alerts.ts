@@ -360,8 +360,8 @@ function fullDisk({localPeerId, isLeader, spaceObstacle}: ClusterState): readonl
         `${localPeerId}: ${spaceObstacle}. ` +
         (isLeader ? 'Writes are refused.' : 'It falls behind once nothing is left.'),
       recommendation:
-        'Make room on that disk: it goes on by itself then. A member that waited for a minute ' +
-        'in vain stops taking part, and has to be restarted.',
+        'Make room on that disk: it goes on by itself then. A leader hands over meanwhile where ' +
+        'a follower has room.',
       details: {peer: localPeerId},
     },
   ];

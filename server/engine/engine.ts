@@ -505,6 +505,7 @@ export class Engine {
   /** Finishes what is under way; afterwards `databases/` is complete without the log. */
   async close(): Promise<void> {
     this.#log.stop();
+    this.#pipe.stopWaiting();
     await this.#log.settled();
     await this.#migrations.ended();
     await this.#log.close();

@@ -76,6 +76,8 @@ export interface ReplicatorOptions {
   readonly processId: string;
   /** A message of a peer that is no message; the connection is reset. */
   readonly unreadable: (from: NodeId, reason: string) => void;
+  /** Whether the leadership is taken when a leader offers it. Default: it is. */
+  readonly takesLeadership?: (() => boolean) | undefined;
 }
 
 /** A removed member keeps its connection for so long after it was sent the word of it. */
@@ -361,6 +363,7 @@ export class Replicator {
     // What a lost memory had promised is not known: no vote before it is somebody new.
     const asksForVote = message.kind === 'vote' || message.kind === 'pre-vote';
     if (asksForVote && !this.wasMember) return;
+    if (message.kind === 'timeout-now' && this.#options.takesLeadership?.() === false) return;
     this.#take({kind: 'message', from, message});
   }
 

@@ -176,11 +176,11 @@ export class Applier {
     return waiting.length === 0;
   }
 
-  /** Fences the databases whose stores have had no room for too long. */
+  /** Fences the databases whose stores have no room: nobody waits for it any more. */
   giveUpWaiting(): void {
     for (const database of this.#dirty.splice(0)) {
       const index = database.firstUndurable ?? database.position.index;
-      this.#fence(database, index, 'its disk is full, and stayed so: make room and restart');
+      this.#fence(database, index, 'its disk is full: make room and restart');
       database.dirty = false;
     }
   }

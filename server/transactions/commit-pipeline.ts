@@ -91,6 +91,11 @@ export interface CommitPipeline {
   skipTo(index: LogIndex): void;
   /** Lets the pipe's own log, if it has one, forget entries up to `floor`. */
   recycle(floor: LogIndex): void;
+  /**
+   * A full disk is not waited for any more: what finds no room fails the log, or fences its
+   * database. `close` follows.
+   */
+  stopWaiting(): void;
   /** Applies what was enqueued, makes everything durable, closes the log. */
   close(): Promise<void>;
 }

@@ -246,6 +246,8 @@ export class ClusterNode implements MemberLogOpener {
       roomTimeoutMs: () => settings().get('svc.ha.groupCommitOfferTimeout'),
       proposalsMax: given.get('svc.ha.groupCommitBatchSize'),
       purge: purgeOptions(given),
+      // It would refuse what it leads, and hand over again.
+      takesLeadership: () => this.spaceObstacle === undefined,
       started: member => {
         member.log.keepBehind(() => this.#snapshots?.shelf.oldestIndex);
         this.#started(member, log.storageId);

@@ -2,7 +2,8 @@
  * Looks after the members of a cluster on `svc.ha.healthCheckInterval`: how each follower does,
  * what a leader does about one that it hears nothing of (replication/links/channel-resets.ts), what
  * becomes of copies that stand still or cannot be used (replica-repairer.ts), and when the
- * cluster's data takes the formats of a newer release (cluster/format-raise.ts).
+ * cluster's data takes the formats of a newer release (cluster/format-raise.ts). A leader whose disk
+ * is full hands over to a follower that has room.
  *
  * What is decided is decided there; here are the timer, the lines of the log and the carrying out.
  */
@@ -19,10 +20,12 @@ import {successorsOf} from '#server/cluster/changes.ts';
 import {membersBehind} from '#server/cluster/format-raise.ts';
 import {type LocalHealth, StallDetector} from '#server/cluster/local-health.ts';
 import {followersOf, ReplicaHealth} from '#server/cluster/replica-health.ts';
+import type {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
 import {ReplicaRepairer, type CopyCareOptions} from './replica-repairer.ts';
 
 export interface ClusterWatchOptions extends CopyCareOptions {
   readonly links: Pick<PeerTransport, 'reset'>;
+  readonly copies: Pick<MemberCopies, 'replace' | 'hasRoom'>;
   /** The level that is written, the newest one of this build, and the step between them. */
   readonly formats: {
     readonly written: () => number;
@@ -45,6 +48,7 @@ export class ClusterWatch {
   #cancel: () => void = () => undefined;
   /** Whom the formats of this build wait for, as the log was last told. */
   #waitsFor = '';
+  #isHandingOver = false;
 
   /** Begins at once. */
   constructor(options: ClusterWatchOptions) {
@@ -89,6 +93,7 @@ export class ClusterWatch {
     for (const step of this.#resets.look(now, this.#samples(state, now))) this.#take(step);
     this.#copies.look(state, now);
     if (state.isLeader) void this.#raiseFormat(state);
+    if (state.isLeader && state.spaceObstacle !== undefined) void this.#handOver(state);
     this.#report(state, settings().get('svc.ha.logVerbose'));
   }
 
@@ -108,6 +113,28 @@ export class ClusterWatch {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       logger.log('warn', 'format.not-raised', {newest, reason});
+    }
+  }
+
+  /** Does not reject: where nobody has room, or takes it, it is tried again at the next look. */
+  async #handOver(state: ClusterState): Promise<void> {
+    if (this.#isHandingOver) return;
+    this.#isHandingOver = true;
+    const {cluster, copies, logger} = this.#options;
+    const obstacle = state.spaceObstacle;
+    try {
+      for (const to of successorsOf(state, id => this.health.status(id))) {
+        if (!(await copies.hasRoom(to))) continue;
+        const leader = await cluster.transferLeadership(to, escalationMs);
+        logger.log('warn', 'disk.leadership-moved', {leader, obstacle});
+        return;
+      }
+      logger.log('warn', 'disk.leadership-stays', {obstacle, reason: 'no follower has room'});
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      logger.log('warn', 'disk.leadership-stays', {obstacle, reason});
+    } finally {
+      this.#isHandingOver = false;
     }
   }
 

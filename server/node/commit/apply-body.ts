@@ -10,7 +10,7 @@ import type {Store} from '#server/storage/store.ts';
 import {Applier} from '#server/transactions/apply.ts';
 import type {ApplyRequest, LentStore, PlacedWork, WorkerNews} from './commit-messages.ts';
 import {type RingMemory, RingReader, type RingRecord, word} from './commit-ring.ts';
-import {type Progress, roomTriesMax, type ThreadBody, type ThreadPort} from './thread-channel.ts';
+import type {Progress, ThreadBody, ThreadPort} from './thread-channel.ts';
 
 const batchEntriesMax = 4096;
 const batchBytesMax = 4 << 20;
@@ -41,7 +41,6 @@ export class ApplyBody implements ThreadBody {
   #fenceCount = 0;
   /** What a store has no room for yet. */
   #waiting: Taken | undefined;
-  #triesLeft = roomTriesMax;
   #isClosed = false;
 
   readonly patienceMs = Number.POSITIVE_INFINITY;
@@ -108,11 +107,10 @@ export class ApplyBody implements ThreadBody {
     assert(applier !== undefined, 'the apply thread was started');
     if (!applier.apply(entries)) {
       this.#waiting = taken;
-      if (this.#triesLeft-- > 0) return 'full';
+      if (this.#reader.waitsForRoom) return 'full';
       applier.giveUpWaiting();
     }
     this.#waiting = undefined;
-    this.#triesLeft = roomTriesMax;
     const {records, to} = taken;
     for (const {outside} of records) if (outside !== undefined) this.#outside.delete(outside);
     this.#reader.advance(to);

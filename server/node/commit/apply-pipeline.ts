@@ -217,6 +217,10 @@ export class ApplyPipeline implements CommitPipeline {
   /** The log is another's. */
   recycle(): void {}
 
+  stopWaiting(): void {
+    this.#writer.stopWaiting();
+  }
+
   async close(): Promise<void> {
     this.#closing = true;
     this.#rests?.();

@@ -26,6 +26,8 @@ export const word = {
   failed: 6,
   /** Entries whose application has begun, modulo 2^32: readers may see them from now on. */
   begunCount: 7,
+  /** 1 once a full disk is not waited for any more. */
+  stopsWaiting: 8,
 } as const;
 
 export interface RingMemory {
@@ -71,6 +73,11 @@ export class RingWriter {
   hasRoom(bytes: number): boolean {
     // A skip may waste as much as the record itself takes.
     return this.usedBytes + 2 * recordBytes(bytes) <= this.#bytes.length;
+  }
+
+  /** The reading thread gives up where a disk is full. */
+  stopWaiting(): void {
+    Atomics.store(this.#control, word.stopsWaiting, 1);
   }
 
   /** Bytes that are not given back yet. */
@@ -170,6 +177,11 @@ export class RingReader {
     this.#source = words.source;
     this.#own = words.own;
     this.#outside = outside;
+  }
+
+  /** Whether a full disk is waited for: until the server closes. */
+  get waitsForRoom(): boolean {
+    return Atomics.load(this.#control, word.stopsWaiting) === 0;
   }
 
   get cursor(): number {

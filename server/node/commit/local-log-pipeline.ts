@@ -159,6 +159,11 @@ export class LocalLogPipeline implements CommitPipeline {
     this.#ring.ask({kind: 'recycle', floor});
   }
 
+  stopWaiting(): void {
+    this.#ring.writer.stopWaiting();
+    this.#applies.stopWaiting();
+  }
+
   async close(): Promise<void> {
     await this.#logged();
     await this.#applies.close();

@@ -5,8 +5,8 @@
  * network thread while it waits (log/log-tail-lease.ts).
  *
  * A failed write or sync ends appending for good (F3). A full disk does not: the work that found no
- * room is kept and tried again, several times a second, while new commits are refused
- * (engine/disk-space.ts) and reads go on.
+ * room is kept and tried again, several times a second and until the server closes, while new commits
+ * are refused (engine/disk-space.ts) and reads go on.
  */
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';
@@ -14,13 +14,7 @@ import {LogTailOwner, type LogTailState} from '#server/log/log-tail-lease.ts';
 import {LogFailure, LogFull, type SegmentLog} from '#server/log/segment-log.ts';
 import type {LogThreadStart} from './commit-messages.ts';
 import {quietMs, RingReader, type RingRecord, word} from './commit-ring.ts';
-import {
-  type LogFailed,
-  type Progress,
-  roomTriesMax,
-  type ThreadBody,
-  type ThreadPort,
-} from './thread-channel.ts';
+import type {LogFailed, Progress, ThreadBody, ThreadPort} from './thread-channel.ts';
 
 const batchEntriesMax = 4096;
 const batchBytesMax = 4 << 20;
@@ -43,7 +37,6 @@ export abstract class LogBody<Log extends OwnedLog, Request, News> implements Th
   #hasFailed = false;
   /** What found no room on the disk. */
   #blocked: (() => void) | undefined;
-  #triesLeft = roomTriesMax;
   /** Asked to close, when everything in the ring is done. */
   #close: (() => void) | undefined;
   #isClosed = false;
@@ -146,7 +139,7 @@ export abstract class LogBody<Log extends OwnedLog, Request, News> implements Th
     try {
       work(log);
     } catch (error) {
-      if (error instanceof LogFull && this.#triesLeft > 0) {
+      if (error instanceof LogFull && this.#reader.waitsForRoom) {
         this.#blocked = () => this.perform(work, over);
         return;
       }
@@ -157,7 +150,6 @@ export abstract class LogBody<Log extends OwnedLog, Request, News> implements Th
       this.tell({kind: 'failed', reason: error.message});
       return over?.(false);
     }
-    this.#triesLeft = roomTriesMax;
     over?.(true);
   }
 
@@ -168,7 +160,6 @@ export abstract class LogBody<Log extends OwnedLog, Request, News> implements Th
   #tryAgain(): Progress {
     const blocked = this.#blocked;
     this.#blocked = undefined;
-    this.#triesLeft -= 1;
     blocked?.();
     return this.#blocked === undefined ? 'worked' : 'full';
   }

@@ -58,8 +58,6 @@ export interface LogFailed {
 
 /** How long a thread waits before it tries again on a full disk. */
 export const roomPollMs = 100;
-/** Tries on a full disk before there is no hope left: a minute. */
-export const roomTriesMax = 600;
 
 export function handleOf<Request, News>(
   worker: Worker,

@@ -176,6 +176,7 @@ class ThreadedStorage implements RaftStorage {
   }
 
   async close(): Promise<void> {
+    this.#ring.writer.stopWaiting();
     // What this turn gave is carried out before what is asked for behind it.
     if (this.#failure === undefined) this.#fillRing();
     if (this.#undurable.length > 0 && this.#failure === undefined) {

@@ -30,6 +30,7 @@ export interface MemberLogOptions
   readonly transport: PeerTransport;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly takesLeadership?: ReplicatorOptions['takesLeadership'];
   /** `svc.ha.quorumTimeout`. */
   readonly quorumTimeoutMs: () => number;
   /** `svc.ha.groupCommitQueueSize`. */
@@ -92,6 +93,7 @@ export class ReplicatedMemberLog implements MemberLog {
       processId,
       proposalsMax,
       unreadable,
+      takesLeadership: this.#options.takesLeadership,
     });
     const engineLog = new ReplicatedCommitLog({
       replicator,

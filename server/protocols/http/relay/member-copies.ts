@@ -19,6 +19,7 @@ import type {DatabaseDigests} from '#server/session/database-digests.ts';
 import type {PeerClient} from './peer-client.ts';
 
 const compareMs = 60_000;
+const roomMs = 2_000;
 /** A follower answers when the copy is in its place. */
 const replaceMs = 3_600_000;
 
@@ -58,6 +59,27 @@ export class MemberCopies implements ClusterCopies {
       timeoutMs: replaceMs,
     });
     if (status !== 200) throw new Error(`it answered ${status}: ${detailIn(json)}`);
+  }
+
+  /** Whether a member says that its disks take writes; false where it does not answer. */
+  async hasRoom(peerId: string): Promise<boolean> {
+    const peer = this.#cluster.state().peers.find(({id}) => id === peerId);
+    if (peer === undefined) return false;
+    try {
+      const {status, json} = await this.#peerClient.ask({
+        peer,
+        method: 'GET',
+        path: '/cluster',
+        token: this.#cluster.token,
+        user: 'root',
+        timeoutMs: roomMs,
+      });
+      const alerts = isObject(json) ? json['alerts'] : undefined;
+      if (status !== 200 || !Array.isArray(alerts)) return false;
+      return !alerts.some(alert => isObject(alert) && alert['id'] === 'disk-full');
+    } catch {
+      return false;
+    }
   }
 
   /** Does not reject: why a member cannot be compared is a part of the answer. */
