@@ -15,8 +15,8 @@ export const refusedSettings: Readonly<Record<string, string>> = {
   'svc.ha.raftStorageMinFreeSpacePerc':
     'the space that is kept free is svc.storage.freeSpaceMin, in bytes',
   'svc.ha.ratisRestartMaxRetries':
-    'consensus is a part of the server and is not started again by itself; see ' +
-    'svc.ha.stopServerOnReplicationFailure',
+    'a log whose disk is full waits for room and goes on by itself, so that there is no restart ' +
+    'to count',
   'svc.ha.snapshotGapTolerance':
     'a store knows its place in the log exactly, so that there is no gap to tolerate',
   'svc.ha.snapshotWatchdogTimeout':
@@ -26,6 +26,4 @@ export const refusedSettings: Readonly<Record<string, string>> = {
   'svc.ha.tsMaxSealedInlineSize': 'all data travels in the log or in a snapshot, none beside them',
   'svc.ha.errorRetries':
     'what may be repeated is repeated by the command line, see svc.ha.clientElectionRetryCount',
-  'svc.ssl.trustStorePassword':
-    'the trust store is PEM, which has no password: openssl pkcs12 -nokeys makes one of PKCS#12',
 };

@@ -172,8 +172,16 @@ export const serverSettingRows = {
     scope: 'server',
     dynamic: false,
     description:
-      'File with the certificates, in PEM, of the authorities that vouch for the HTTPS of other ' +
-      'members of the cluster; empty: those that the system knows.',
+      'File with the certificates (PEM or PKCS#12) of the authorities that vouch for the HTTPS ' +
+      'of other members of the cluster; empty: those that the system knows.',
+  },
+  'svc.ssl.trustStorePassword': {
+    type: 'string',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    secret: true,
+    description: 'Password of the trust store, if it is PKCS#12 and has one.',
   },
   'svc.server.apiTokenRequireSecureTransport': {
     type: 'boolean',

@@ -118,14 +118,14 @@ async function startBehind(
   const {logger} = given;
   const rootPath = resolve(settings.get('svc.server.rootPath'));
   const inForce: SettingsHolder = {settings: () => settings};
-  const authorities = readTrustStore(settings);
+  const authorities = await readTrustStore(settings);
   const cluster = await joinedCluster(settings, () => inForce.settings(), logger);
   if (cluster !== undefined) {
     cluster.listensOn(front.port, front.securePort);
     front.describe = () => cluster.startState;
   }
   const isSecure = (): boolean => inForce.settings().get('svc.ssl.enabled');
-  const peerClient = new PeerClient({isSecure, authorities});
+  const peerClient = new PeerClient({isSecure, authorities, logger});
   const probe = cluster && startJoinProbe(cluster, settings, {peerClient, logger});
   const threads = startCommitThreads({withLog: cluster === undefined});
   let engine: Engine;
@@ -464,7 +464,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
 }
 
 function createMeans(given: Settings, parts: Parts): Omit<StartDependencies, 'javascript'> {
-  const {cluster, authorities, engine, storeEngine, logger} = parts;
+  const {cluster, authorities, engine, storeEngine, peerClient, logger} = parts;
   const clock = createClock();
   const timers = createTimers();
   const random = createRandom();
@@ -477,6 +477,7 @@ function createMeans(given: Settings, parts: Parts): Omit<StartDependencies, 'ja
     timers,
     logger,
     authorities,
+    warnOfClear: target => peerClient.warnOfClear(target),
     disk: createDisk(),
     databaseDirectory: dataPathsIn(given).databaseDirectory,
   });

@@ -2,8 +2,8 @@
  * Looks after the members of a cluster on `svc.ha.healthCheckInterval`: how each follower does,
  * what a leader does about one that it hears nothing of (replication/links/channel-resets.ts), what
  * becomes of copies that stand still or cannot be used (replica-repairer.ts), and when the
- * cluster's data takes the formats of a newer release (cluster/format-raise.ts). A leader whose disk
- * is full hands over to a follower that has room.
+ * cluster's data takes the formats of a newer release (cluster/format-raise.ts). A leader whose
+ * disk is full hands over to a follower that has room.
  *
  * What is decided is decided there; here are the timer, the lines of the log and the carrying out.
  */

@@ -44,7 +44,11 @@ async function podBeside(
   const own = new MemoryCluster(
     followerState({localPeerId: pod.id, leaderId: undefined, peers: [...peers, pod]}),
   );
-  const peerClient = new PeerClient({isSecure: () => false, authorities: []});
+  const peerClient = new PeerClient({
+    isSecure: () => false,
+    authorities: [],
+    logger: {log: () => {}},
+  });
   context.after(() => peerClient.close());
   const delays: number[] = [];
   const logged: string[] = [];

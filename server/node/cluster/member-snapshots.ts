@@ -11,7 +11,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
-import {targetOf} from '#server/protocols/http/relay/idle-connections.ts';
+import {type HttpTarget, targetOf} from '#server/protocols/http/relay/idle-connections.ts';
 import type {LogPosition, NodeId} from '#server/raft/message.ts';
 import type {RunningMember} from '#server/replication/storage/member-log.ts';
 import type {ListedServer} from '#server/replication/peer-directory.ts';
@@ -44,6 +44,8 @@ export interface MemberSnapshotsOptions {
   readonly token: string;
   /** Whose certificates are believed of a member; empty: those that the machine trusts. */
   readonly authorities: readonly string[];
+  /** Hears of every member that is asked (PeerClient). */
+  readonly warnOfClear: (target: HttpTarget) => void;
 }
 
 export const noCopies: CopiesTaken = {
@@ -231,11 +233,12 @@ export class MemberSnapshots {
   }
 
   #endpointOf(id: NodeId): PeerEndpoint | undefined {
-    const {servers, token, settings, authorities} = this.#options;
+    const {servers, token, settings, authorities, warnOfClear} = this.#options;
     const server = servers().get(id);
     if (server === undefined) return undefined;
     const target = targetOf(server, settings().get('svc.ssl.enabled'));
     if (target === undefined) return undefined;
+    warnOfClear(target);
     const {host, port, isSecure} = target;
     return {host, port, token, ...(isSecure && {tls: {ca: authorities}})};
   }

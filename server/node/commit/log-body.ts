@@ -5,8 +5,8 @@
  * network thread while it waits (log/log-tail-lease.ts).
  *
  * A failed write or sync ends appending for good (F3). A full disk does not: the work that found no
- * room is kept and tried again, several times a second and until the server closes, while new commits
- * are refused (engine/disk-space.ts) and reads go on.
+ * room is kept and tried again, several times a second and until the server closes, while new
+ * commits are refused (engine/disk-space.ts) and reads go on.
  */
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';

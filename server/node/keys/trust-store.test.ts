@@ -1,5 +1,6 @@
 /** Trust stores: what vouches for members, and what stops a start. */
 import assert from 'node:assert/strict';
+import {X509Certificate} from 'node:crypto';
 import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -11,30 +12,50 @@ const fixtures = join(import.meta.dirname, '../../testing/fixtures/tls');
 const folder = mkdtempSync(join(tmpdir(), 'svc-trust-store-'));
 after(() => rmSync(folder, {recursive: true}));
 
-function read(path: string): readonly string[] {
-  const values = {'svc.ssl.trustStore': path};
+function read(path: string, password = ''): Promise<readonly string[]> {
+  const values = {'svc.ssl.trustStore': path, 'svc.ssl.trustStorePassword': password};
   return readTrustStore(resolveSettings([{name: 'test', values}]).settings);
 }
 
-test('the certificates of a PEM file, without the keys beside them', () => {
-  assert.deepEqual(read(''), []);
-  const [only, ...more] = read(join(fixtures, 'localhost.pem'));
+test('the certificates of a PEM file, without the keys beside them', async () => {
+  assert.deepEqual(await read(''), []);
+  const [only, ...more] = await read(join(fixtures, 'localhost.pem'));
   assert.match(only ?? '', /^-----BEGIN CERTIFICATE-----/);
   assert.deepEqual(more, []);
 });
 
-test('a store without a certificate that can be read is refused by its name', () => {
+test('the certificates of PKCS#12, as openssl and keytool pack them, of any key', async () => {
+  const [own = ''] = await read(join(fixtures, 'localhost.pem'));
+  const fingerprint = new X509Certificate(own).fingerprint256;
+  for (const [name, count] of [
+    ['trust.p12', 1],
+    ['trust-java.p12', 2],
+    ['localhost.p12', 1],
+  ] as const) {
+    const found = (await read(join(fixtures, name), 'only-for-tests')).map(
+      text => new X509Certificate(text).fingerprint256,
+    );
+    assert.equal(found.length, count, name);
+    assert.ok(found.includes(fingerprint), name);
+  }
+});
+
+test('a store without a certificate that can be read is refused by its name', async () => {
   const broken = join(folder, 'broken.pem');
+  const cut = join(folder, 'cut.p12');
+  writeFileSync(cut, readFileSync(join(fixtures, 'trust.p12')).subarray(0, 300));
   const half = join(folder, 'half.pem');
   const whole = readFileSync(join(fixtures, 'localhost.pem'));
   writeFileSync(half, Buffer.concat([whole, Buffer.from('-----BEGIN CERTIFICATE-----\nMIIB')]));
   writeFileSync(broken, '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n');
   for (const [path, says] of [
     [join(folder, 'absent.pem'), /ENOENT.*svc\.ssl\.trustStore/],
-    [join(fixtures, 'localhost.p12'), /no certificate in PEM/],
+    [join(fixtures, 'trust.p12'), /trust\.p12 cannot be used: its password is another one/],
+    [cut, /cut\.p12 cannot be used/],
+    [join(fixtures, 'README.md'), /no certificate in PEM/],
     [half, /half\.pem cannot be used/],
     [broken, /broken\.pem cannot be used/],
   ] as const) {
-    assert.throws(() => read(path), {name: 'Refusal', code: 'start.refused', message: says});
+    await assert.rejects(read(path), {name: 'Refusal', code: 'start.refused', message: says});
   }
 });

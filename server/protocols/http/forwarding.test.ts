@@ -415,7 +415,7 @@ test('without an address of HTTPS the leader is asked in clear, with one warning
     for (let count = 0; count < 2; count++) {
       assert.equal((await command(clear.replica, 'write')).status, 200);
     }
-    const warnings = clear.replica.logged.filter(event => event === 'cluster.plain-forwarding');
+    const warnings = clear.replica.logged.filter(event => event === 'cluster.token-in-clear');
     assert.equal(warnings.length, 1);
   } finally {
     await clear.close();

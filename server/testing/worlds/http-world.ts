@@ -96,7 +96,7 @@ export async function httpWorld(
   const agents = agentServer({...platform, service, administration, logger}, member.cluster);
   const {authorities = []} = member;
   const isSecure = (): boolean => settings.get('svc.ssl.enabled');
-  const peerClient = new PeerClient({isSecure, authorities});
+  const peerClient = new PeerClient({isSecure, authorities, logger});
   const own = {service, security, administration, peerClient, batch, agents};
   const parts = {...own, ...platform, logger, ...member};
   const server = createHttpServer(parts);

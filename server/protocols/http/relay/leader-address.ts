@@ -4,8 +4,7 @@
  *
  * Source: docs/cluster-connections.md.
  */
-import {hostAndPort} from '#server/base/addresses.ts';
-import {type Cluster, isSameAddress} from '#server/cluster/cluster.ts';
+import {type Cluster, type HttpAddress, isSameAddress} from '#server/cluster/cluster.ts';
 import type {HttpContext} from '../context.ts';
 import {type HttpTarget, targetOf} from './idle-connections.ts';
 
@@ -25,7 +24,6 @@ export function deposedPatienceMs(cluster: Cluster, target: HttpTarget): number 
 export class LeaderAddress {
   readonly #context: HttpContext;
   readonly #cluster: Cluster;
-  #hasWarned = false;
 
   constructor(context: HttpContext, cluster: Cluster) {
     this.#context = context;
@@ -35,22 +33,19 @@ export class LeaderAddress {
   /** Undefined while nobody leads, or where it cannot be told. */
   target(): HttpTarget | undefined {
     const plain = this.#cluster.leaderHttpAddress();
-    if (!this.#context.settings.get('svc.ssl.enabled')) return plain && {...plain, isSecure: false};
+    if (!this.#context.settings.get('svc.ssl.enabled')) return this.#inClear(plain);
     const {leaderId, localPeerId, peers} = this.#cluster.state();
     if (leaderId === localPeerId) return undefined;
     const leader = peers.find(({id}) => id === leaderId);
     const secure = leader && targetOf(leader, true);
     if (secure?.isSecure === true) return secure;
+    return this.#inClear(plain);
+  }
+
+  #inClear(plain: HttpAddress | undefined): HttpTarget | undefined {
     if (plain === undefined) return undefined;
-    if (!this.#hasWarned) {
-      this.#hasWarned = true;
-      this.#context.options.logger.log('warn', 'cluster.plain-forwarding', {
-        leader: hostAndPort(plain.host, plain.port),
-        advice:
-          'requests go to the leader in clear, token of the cluster and all: give its https ' +
-          'port in svc.ha.serverList',
-      });
-    }
-    return {...plain, isSecure: false};
+    const target = {...plain, isSecure: false};
+    this.#context.options.peerClient.warnOfClear(target);
+    return target;
   }
 }

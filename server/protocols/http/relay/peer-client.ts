@@ -4,9 +4,11 @@
  * The cluster's token vouches for the request. An answer that does not come in time, is too long
  * or is no JSON is an error that names the peer and never the token.
  */
+import {hostAndPort, isLoopbackAddress} from '#server/base/addresses.ts';
 import type {ClusterPeer} from '#server/cluster/cluster.ts';
+import type {Logger} from '#server/platform/logger.ts';
 import {encodedUser} from './forwarded-headers.ts';
-import {KeptConnections, targetOf} from './idle-connections.ts';
+import {type HttpTarget, KeptConnections, targetOf} from './idle-connections.ts';
 
 export interface PeerQuestion {
   readonly peer: Pick<ClusterPeer, 'id' | 'host' | 'httpPort' | 'httpsPort'>;
@@ -32,6 +34,7 @@ export interface PeerClientOptions {
   readonly isSecure: () => boolean;
   /** Whose certificates are believed of a peer; empty: those that the machine trusts. */
   readonly authorities: readonly string[];
+  readonly logger: Logger;
 }
 
 const socketsMax = 16;
@@ -40,6 +43,7 @@ const idleSocketsMax = 4;
 export class PeerClient {
   readonly #options: PeerClientOptions;
   readonly #connections: KeptConnections;
+  #hasWarned = false;
 
   constructor(options: PeerClientOptions) {
     const {authorities} = options;
@@ -52,6 +56,24 @@ export class PeerClient {
     this.#connections.close();
   }
 
+  /**
+   * Tells, once in a process, that the token of the cluster goes to a member in clear: for whoever
+   * sends it there, on whichever way. Between servers of one machine that is no news, unless they
+   * are meant to speak HTTPS.
+   */
+  warnOfClear({host, port, isSecure}: HttpTarget): void {
+    if (this.#hasWarned || isSecure) return;
+    const isNear = host === 'localhost' || isLoopbackAddress(host);
+    if (isNear && !this.#options.isSecure()) return;
+    this.#hasWarned = true;
+    this.#options.logger.log('warn', 'cluster.token-in-clear', {
+      to: hostAndPort(host, port),
+      advice:
+        'requests between members go in clear, token of the cluster and all: set ' +
+        'svc.ssl.enabled on all of them, and give their https ports in svc.ha.serverList',
+    });
+  }
+
   /** Rejects with an Error whose message is for people: who did not answer, and why. */
   ask(question: PeerQuestion): Promise<PeerAnswer> {
     const {peer, method, path, timeoutMs, body} = question;
@@ -61,6 +83,7 @@ export class PeerClient {
         reject(new Error(`${peer.id} did not answer: ${reason}`));
       const target = targetOf(peer, this.#options.isSecure());
       if (target === undefined) return fail('its HTTP address is not known');
+      this.warnOfClear(target);
       const request = this.#connections.request(target, {
         path: `/api/v1${path}`,
         method,
