@@ -4,7 +4,8 @@
  * Entries are server/node/main.ts and each server/node/*-worker.ts; all of them land side by side
  * in dist/, with packages left outside. `new URL('./x', import.meta.url)` in a source means the
  * file beside that source; it is rewritten here to mean the same file seen from dist/, and a worker
- * becomes its bundle.
+ * becomes its bundle. Packages that a start does without are loaded when they are first used: all
+ * of them together would cost every idle server 14 MB.
  */
 import {
   existsSync,
@@ -80,7 +81,46 @@ function options({root, entries, fresh, dist}) {
     packages: 'external',
     legalComments: 'none',
     logLevel: 'silent',
-    plugins: [relativeUrls({root, entries, dist})],
+    plugins: [relativeUrls({root, entries, dist}), latePackages()],
+  };
+}
+
+/** What is used of the packages that are loaded late. */
+const LATE = {
+  'cron-parser': ['CronExpressionParser'],
+  n3: ['StreamParser'],
+  saxes: ['SaxesParser'],
+  'tar-stream': ['pack', 'extract'],
+  ws: ['WebSocketServer'],
+};
+const LATE_NAME = /^(cron-parser|n3|saxes|tar-stream|ws|@orama\/stemmers\/[a-z]+)$/;
+
+/** Puts in the place of a package what loads it when it is called, constructed or looked into. */
+function latePackages() {
+  return {
+    name: 'late-packages',
+    setup(build) {
+      build.onResolve({filter: LATE_NAME}, ({path}) => ({path, namespace: 'late'}));
+      build.onLoad({filter: LATE_NAME, namespace: 'late'}, ({path}) => {
+        const head = `import {createRequire} from 'node:module';
+          let loaded;
+          const load = () => (loaded ??= createRequire(import.meta.url)('${path}'));`;
+        const names = LATE[path];
+        // A stemmer is called for every word: a plain function costs less than a proxy.
+        if (!names)
+          return {contents: `${head} export const stemmer = word => load().stemmer(word);`};
+        const late = names.map(name => `export const ${name} = late('${name}');`);
+        return {
+          contents: `${head}
+            const late = name => new Proxy(function () {}, {
+              apply: (_, self, values) => Reflect.apply(load()[name], self, values),
+              construct: (_, values) => new (load()[name])(...values),
+              get: (_, key) => load()[name][key],
+            });
+            ${late.join('\n')}`,
+        };
+      });
+    },
   };
 }
 

@@ -291,7 +291,7 @@ const naivelyDue: Readonly<Record<string, (at: number, wall: WallClock) => boole
 
 test('400 days, four databases, a leap year, both changes of the clock, week 53', () => {
   const names = ['hourly', 'nights', 'mondays', 'paused'];
-  const table = new Timetable('Europe/Berlin');
+  const table = new Timetable(() => 'Europe/Berlin');
   table.use(document);
   table.look(names, start);
   const kept = new Map(names.map(name => [name, [] as number[]]));
@@ -329,7 +329,7 @@ function isRepeated(name: string, at: number, {hour, minute}: WallClock): boolea
 }
 
 test('databases that come, go, close and change while the table is in use', () => {
-  const table = new Timetable('UTC');
+  const table = new Timetable(() => 'UTC');
   const given = (minutes: number): BackupDocument =>
     readBackupDocument({defaults: {schedule: {frequencyMinutes: minutes}}});
   const names = (now: number): string[] => table.due(now).map(({database}) => database);

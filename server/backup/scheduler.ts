@@ -19,8 +19,11 @@ export interface SchedulerOptions {
   readonly clock: Clock;
   readonly timers: Pick<Timers, 'after'>;
   readonly logger: Logger;
-  /** The time zone of schedules: a name of the IANA data base. */
-  readonly timeZone: string;
+  /**
+   * The time zone of schedules: a name of the IANA data base. Asked when there is a schedule, since
+   * the first question takes 5 MB of memory.
+   */
+  readonly timeZone: () => string;
   /** Names of those that are open here. */
   readonly openDatabases: () => readonly string[];
   /** Whether this server is the one that a plan names, at this moment. */

@@ -23,11 +23,12 @@ interface Planned {
 }
 
 export class Timetable {
-  readonly #timeZone: string;
+  readonly #timeZone: () => string;
   readonly #planned = new Map<string, Planned>();
   #document: BackupDocument | undefined;
 
-  constructor(timeZone: string) {
+  /** `timeZone`: asked for each plan. */
+  constructor(timeZone: () => string) {
     this.#timeZone = timeZone;
   }
 
@@ -84,6 +85,6 @@ export class Timetable {
   }
 
   #next({schedule}: BackupPlan, before: number, now: number): number | undefined {
-    return nextRun(schedule, {before, now, timeZone: this.#timeZone});
+    return nextRun(schedule, {before, now, timeZone: this.#timeZone()});
   }
 }

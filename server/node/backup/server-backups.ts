@@ -57,7 +57,7 @@ export function createServerBackups(options: ServerBackupsOptions): ServerBackup
     configDirectory: resolve(given.get('svc.server.configDirectory')),
     // As every path of the settings it goes by the working directory, and holds the root already.
     directorySetting: () => resolve(settings().get('svc.server.backupDirectory')),
-    timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    timeZone: () => Intl.DateTimeFormat().resolvedOptions().timeZone,
     openDatabases: () => engine.databases().filter(name => engine.status(name) === 'open'),
     runsHere: server =>
       server === '*' ||

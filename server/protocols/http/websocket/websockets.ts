@@ -26,23 +26,13 @@ export function isForWebSockets({url = '', headers}: IncomingMessage): boolean {
 
 export class WebSockets {
   readonly #context: HttpContext;
-  readonly #server: WebSocketServer;
+  /** Made with the first one: most servers never need it. */
+  #server: WebSocketServer | undefined;
   readonly #connections = new Set<ChangeConnection>();
   readonly #requestIds = new WeakMap<IncomingMessage, string>();
 
   constructor(context: HttpContext) {
     this.#context = context;
-    this.#server = new WebSocketServer({
-      noServer: true,
-      clientTracking: false,
-      perMessageDeflate: false,
-      maxPayload: context.settings.get('svc.server.wsMaxControlFrameSize'),
-    });
-    this.#server.on('headers', (headers, request) => {
-      const requestId = this.#requestIds.get(request) ?? context.nextRequestId();
-      headers.push(`X-Request-Id: ${requestId}`);
-      headers.push(`X-Svc-Replay-Protection: ${context.replayProtection}`);
-    });
   }
 
   /** For the `upgrade` of node's server. */
@@ -88,6 +78,7 @@ export class WebSockets {
     const {request, requestId} = exchange;
     const context = this.#context;
     this.#requestIds.set(request, requestId);
+    this.#server ??= this.#make();
     this.#server.handleUpgrade(request, socket, head, opened => {
       const owner = {requestId, authenticate: () => authenticate(exchange)};
       const connection = new ChangeConnection(context, opened, owner);
@@ -95,6 +86,22 @@ export class WebSockets {
       opened.once('close', () => this.#connections.delete(connection));
       if (context.isStopping) connection.close();
     });
+  }
+
+  #make(): WebSocketServer {
+    const context = this.#context;
+    const server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: context.settings.get('svc.server.wsMaxControlFrameSize'),
+    });
+    server.on('headers', (headers, request) => {
+      const requestId = this.#requestIds.get(request) ?? context.nextRequestId();
+      headers.push(`X-Request-Id: ${requestId}`);
+      headers.push(`X-Svc-Replay-Protection: ${context.replayProtection}`);
+    });
+    return server;
   }
 }
 
