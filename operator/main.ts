@@ -16,6 +16,7 @@ import {createServer, type Server} from 'node:http';
 import type {LogLevel} from '#server/platform/logger.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
+import {x509} from '#operator/certificates/certificates.ts';
 import {createMetrics, type Metrics} from '#operator/controllers/metrics.ts';
 import {Operator} from '#operator/controllers/operator.ts';
 import {HttpAdmin} from '#operator/database/http-admin.ts';
@@ -58,6 +59,7 @@ async function run(): Promise<void> {
       logger.log('error', 'lease.lost', {});
       process.exit(1);
     },
+    certificates: x509,
     figures: metrics,
   });
   metrics.observe(operator);

@@ -17,7 +17,9 @@ import {
 import {operatedVolumesGrow, volumeFull} from './operator/e18-volumes.ts';
 import {backupBesideAnother, missedTicks, scheduledBackups} from './operator/e20-backups.ts';
 import {damagedArchive, recoveredCluster} from './operator/e23-recovery.ts';
+import {certificatesReplaced} from './operator/e26-certificates.ts';
 import {secretsRotated} from './operator/e27-rotation.ts';
+import {monitoringLater} from './operator/e28-monitoring.ts';
 import {deletedCluster, pausedCluster} from './operator/e30-pause.ts';
 import {threeMembers} from './s01-three-members.ts';
 import {fourthMember} from './s02-fourth-member.ts';
@@ -60,7 +62,9 @@ export const scenarios: readonly Scenario[] = [
   recoveredCluster,
   damagedArchive,
   deletedCluster,
+  certificatesReplaced,
   secretsRotated,
+  monitoringLater,
   pausedCluster,
 ];
 

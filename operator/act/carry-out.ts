@@ -20,9 +20,12 @@ import {SETTINGS_ANNOTATION, tokenSecret} from '#operator/objects/pod-template.t
 import {AdminError, type ServerAddress, type ServerAdmin} from '#operator/database/admin.ts';
 import type {Action, RestoreFrom, Under} from '#operator/decide/decision.ts';
 import type {Observation} from '#operator/decide/observation.ts';
+import {type CertificateParts, issueCertificate, writeAuthority} from './certificates.ts';
+import {Outdated} from './outdated.ts';
 import {placeOf} from '#operator/decide/members.ts';
 import {viewOf} from '#operator/decide/view.ts';
 import {clusterNameOf} from '#operator/objects/settings.ts';
+import type {CertificateMaker, RandomBytes} from '#operator/certificates/certificates.ts';
 import {hasReason, type Kind, type KubeApi, type Ref} from '#operator/kubernetes/api.ts';
 import {kindOf, kinds} from '#operator/kubernetes/kinds.ts';
 import {textOfSecret} from '#operator/kubernetes/secret-text.ts';
@@ -38,6 +41,9 @@ export interface ActOptions {
   readonly assertLeading: () => void;
   /** Text of chance for a Secret. */
   readonly secretText: () => string;
+  /** Makes keys and certificates, out of such bytes of chance. */
+  readonly certificates: CertificateMaker;
+  readonly random: RandomBytes;
   /** What a write was answered with. */
   readonly onWritten: (kind: Kind, object: KubeObject) => void;
   /** Begins a restore, and comes back before it ends. */
@@ -51,11 +57,6 @@ export interface RestoreOrder {
   readonly server: ServerAddress;
   readonly database: string;
   readonly from: RestoreFrom;
-}
-
-/** What was decided no longer fits what is: look again. */
-export class Outdated extends Error {
-  override readonly name = 'Outdated';
 }
 
 export async function carryOut(actions: readonly Action[], options: ActOptions): Promise<void> {
@@ -111,6 +112,10 @@ async function carryOutOne(action: Action, options: ActOptions): Promise<void> {
       if (token === undefined) return;
       return await admin.setRootPassword({...serverOf(action.peerId, options), token});
     }
+    case 'write-authority':
+      return await writeAuthority(action, certificateParts(options));
+    case 'issue-certificate':
+      return await issueCertificate(certificateParts(options));
     case 'restore-database': {
       const {peerId, database, from} = action;
       return options.beginRestore({server: serverOf(peerId, options), database, from});
@@ -131,6 +136,31 @@ async function generate(which: 'root' | 'token', options: ActOptions): Promise<v
   }
 }
 
+function certificateParts(options: ActOptions): CertificateParts {
+  const {api, observation, certificates: maker, random, assertLeading} = options;
+  return {
+    observation,
+    maker,
+    random,
+    read: name => readOrNothing(api, refOf(kinds.secret, name, options)),
+    write: async (next, live) => {
+      assertLeading();
+      options.onWritten(kinds.secret, await written(api, next, live));
+    },
+  };
+}
+
+/** A Secret in the place of the one that was read, or a new one. */
+function written(
+  api: KubeApi,
+  next: KubeObject,
+  live: KubeObject | undefined,
+): Promise<KubeObject> {
+  if (live === undefined) return api.create(kinds.secret, next);
+  const resourceVersion = live.metadata.resourceVersion ?? '';
+  return api.replace(kinds.secret, {...next, metadata: {...next.metadata, resourceVersion}});
+}
+
 /** Nothing is written over what is another step by now. */
 async function writeTokens(
   {step, to}: Extract<Action, {kind: 'write-tokens'}>,
@@ -147,14 +177,7 @@ async function writeTokens(
   if (lines === undefined) throw new Outdated('the Secret with the token is not there');
   const phase = to === 'wanted' ? 'single' : to;
   const next = tokensSecret(cluster, {step: step === undefined ? 0 : step + 1, phase, lines});
-  const written =
-    live === undefined
-      ? await api.create(kinds.secret, next)
-      : await api.replace(kinds.secret, {
-          ...next,
-          metadata: {...next.metadata, resourceVersion: live.metadata.resourceVersion ?? ''},
-        });
-  options.onWritten(kinds.secret, written);
+  options.onWritten(kinds.secret, await written(api, next, live));
 }
 
 async function readOrNothing(api: KubeApi, ref: Ref): Promise<KubeObject | undefined> {

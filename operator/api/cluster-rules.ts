@@ -19,6 +19,7 @@ export const ownedSettings = [
   'svc.server.defaultDatabases',
   'svc.server.httpIncomingHost',
   'svc.server.httpIncomingPort',
+  'svc.server.httpsIncomingPort',
   'svc.server.readinessRequiresHA',
   'svc.server.shutdownTimeout',
   'svc.ha.enabled',
@@ -37,6 +38,9 @@ export const ownedSettings = [
   'svc.ha.snapshotThreshold',
   'svc.ha.raftPersistStorage',
   'svc.ha.raftStorageDirectory',
+  'svc.ssl.enabled',
+  'svc.ssl.keyStore',
+  'svc.ssl.trustStore',
   'svc.ha.tls.enabled',
   'svc.ha.tls.certChainFile',
   'svc.ha.tls.privateKeyFile',
@@ -173,6 +177,15 @@ export const clusterRules: readonly Rule<ClusterSpec>[] = [
     cel: "self.all(k, k.startsWith('svc.'))",
     message: 'settings are named in full, as in svc.txRetries',
     holds: ({settings}) => Object.keys(settings).every(key => key.startsWith('svc.')),
+  },
+  {
+    path: 'spec.tls',
+    cel: "(self.mode == 'Disabled') == (oldSelf.mode == 'Disabled')",
+    message:
+      'tls.mode cannot be switched on or off: members with and without it do not understand each ' +
+      'other; restore a backup into a new cluster',
+    holds: ({tls}, old) =>
+      old === undefined || (tls.mode === 'Disabled') === (old.tls.mode === 'Disabled'),
   },
   {
     path: 'spec.tls',

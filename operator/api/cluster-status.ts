@@ -126,6 +126,15 @@ export const clusterStatus = object(
         },
       ),
     ),
+    certificates: optional(
+      listOf(
+        {says: 'Certificates that the operator made.', max: 4, keys: ['name']},
+        object(
+          {says: 'One of them.'},
+          {name: word('Its Secret.'), notAfter: time({says: 'Its end.'})},
+        ),
+      ),
+    ),
     recovery: optional(recovery),
     endpoints: optional(
       object(

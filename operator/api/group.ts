@@ -42,6 +42,8 @@ export const annotations = {
   approve: `${GROUP}/approve`,
   /** Any text: a new one tries a recovery again that failed. */
   retryRecovery: `${GROUP}/retry-recovery`,
+  /** Any text: a new one replaces the authority of the cluster's certificates. */
+  renewAuthority: `${GROUP}/renew-authority`,
   /** On a pod, `true`: replace this member together with its volumes. */
   replace: `${GROUP}/replace`,
   /** On a pod template: what the pods were made from. */
@@ -55,7 +57,7 @@ export const roles = {leader: 'leader', follower: 'follower', joining: 'joining'
 
 export type Role = (typeof roles)[keyof typeof roles];
 
-export const ports = {http: 2480, raft: 2434} as const;
+export const ports = {http: 2480, https: 2490, raft: 2434} as const;
 
 /** The one container of a member's pod that matters. */
 export const CONTAINER = 'server';

@@ -351,13 +351,31 @@ export const clusterSpec = object(
     ),
     tls: defaulted(
       object(
-        {says: 'Encryption between the members.'},
+        {says: 'Encryption between the members, and of HTTP.'},
         {
           mode: defaulted(
-            oneOf(['Disabled', 'Secret'], {says: 'Secret takes keys from spec.tls.secretName.'}),
+            oneOf(['Disabled', 'Operator', 'Secret'], {
+              says:
+                'Operator makes certificates and opens HTTPS on 2490; Secret takes the keys of the ' +
+                'members from spec.tls.secretName. Cannot be switched on or off.',
+            }),
             'Disabled',
           ),
           secretName: optional(objectName('A Secret with tls.crt, tls.key and ca.crt.')),
+          validity: defaulted(
+            duration({says: 'How long a certificate of the operator is good.'}),
+            '90d',
+          ),
+          renewBefore: defaulted(
+            duration({says: 'How long before its end it is replaced; two thirds of it at most.'}),
+            '30d',
+          ),
+          settle: defaulted(
+            duration({
+              says: 'How long servers get to read a new authority before it is relied upon.',
+            }),
+            '10m',
+          ),
           mutual: defaulted(
             flag({says: 'Whether whoever connects must show a certificate.'}),
             true,

@@ -8,7 +8,9 @@ import type {Clock} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {canonicalJson, type KubeObject} from '#operator/api/kube-object.ts';
 import type {ClusterStatus} from '#operator/api/cluster-status.ts';
-import {carryOut, Outdated} from '#operator/act/carry-out.ts';
+import {carryOut} from '#operator/act/carry-out.ts';
+import {Outdated} from '#operator/act/outdated.ts';
+import type {CertificateMaker, RandomBytes} from '#operator/certificates/certificates.ts';
 import {AdminError, type ServerAdmin} from '#operator/database/admin.ts';
 import {decide} from '#operator/decide/decide.ts';
 import type {Decision} from '#operator/decide/decision.ts';
@@ -29,6 +31,8 @@ export interface ControllerOptions {
   readonly readsNodes: boolean;
   readonly assertLeading: () => void;
   readonly secretText: () => string;
+  readonly certificates: CertificateMaker;
+  readonly random: RandomBytes;
   /** Has a cluster looked at soon. */
   readonly wake: (key: Key) => void;
 }

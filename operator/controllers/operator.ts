@@ -7,6 +7,7 @@
  */
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
+import type {CertificateMaker} from '#operator/certificates/certificates.ts';
 import type {ServerAdmin} from '#operator/database/admin.ts';
 import type {Key, KubeApi} from '#operator/kubernetes/api.ts';
 import {EventRecorder} from '#operator/kubernetes/event-recorder.ts';
@@ -35,6 +36,7 @@ export interface OperatorOptions {
   readonly workers: number;
   /** Called when the lease was lost: the process must end. */
   readonly onLost: () => void;
+  readonly certificates: CertificateMaker;
   readonly figures?: Figures;
 }
 

@@ -17,6 +17,7 @@ import {names, ordinalOfPeer} from '#operator/objects/names.ts';
 import {podTemplate} from '#operator/objects/pod-template.ts';
 import {clusterNameOf} from '#operator/objects/settings.ts';
 import {statefulSet} from '#operator/objects/stateful-set.ts';
+import {certificateActions} from './certificates.ts';
 import type {Mode, Seen} from './conditions.ts';
 import type {Action, Decision} from './decision.ts';
 import {type Member, membersOf, nameOf} from './members.ts';
@@ -83,11 +84,17 @@ function carriedOut(base: Omit<Seen, 'plan' | 'replicas'>, initial: readonly num
   const secrets = secretsOf(observed);
   const hasTokens =
     observed.tokens !== undefined || secrets.some(({kind}) => kind === 'write-tokens');
-  const canStart = set !== undefined || hasTokens;
+  const certificates = certificateActions(observed);
+  const hasCertificate =
+    cluster.spec.tls.mode !== 'Operator' ||
+    observed.certificates.certificate !== undefined ||
+    certificates.length > 0;
+  const canStart = set !== undefined || (hasTokens && hasCertificate);
   const actions: readonly Action[] = [
     // Clients find a leader once there is something to be found with it.
     ...(mode === 'recovering' ? [] : roleLabels(members, view)),
     ...secrets,
+    ...certificates,
     ...applications(supporting, live),
     ...deletions(supporting, live),
     ...volumes,

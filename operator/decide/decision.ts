@@ -6,6 +6,7 @@ import type {ClusterStatus} from '#operator/api/cluster-status.ts';
 import type {Role} from '#operator/api/group.ts';
 import type {KubeObject} from '#operator/api/kube-object.ts';
 import type {Told} from '#operator/api/reasons.ts';
+import type {AuthorityPhase} from '#operator/objects/certificates.ts';
 import type {TokenPhase} from '#operator/objects/tokens.ts';
 
 /** Under whom a change of the members was decided: it is made under no other. */
@@ -29,6 +30,15 @@ export type Action =
       readonly step: number | undefined;
       readonly to: TokenPhase | 'wanted';
     }
+  /** Writes the authority of the certificates, as it follows from the one that is there. */
+  | {
+      readonly kind: 'write-authority';
+      /** That which the Secret was seen at. */
+      readonly step: number | undefined;
+      readonly to: AuthorityPhase;
+    }
+  /** Makes the servers' certificate anew, by the authority that is there then. */
+  | {readonly kind: 'issue-certificate'}
   /** Gives root the password that the Secret holds. */
   | {readonly kind: 'set-root-password'; readonly peerId: string}
   /** Takes the stateful set away and leaves its pods: what it cannot change is made anew. */

@@ -9,6 +9,7 @@ import type {KubeObject} from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import type {BackupsSeen} from './backup-health.ts';
 import type {RecoveryFacts} from './recovery.ts';
+import type {CertificatesSeen} from './certificates.ts';
 import type {TokenFacts} from './tokens.ts';
 import type {Answer} from './view.ts';
 
@@ -79,6 +80,8 @@ export interface Observation {
   readonly secrets: Readonly<Record<'root' | 'token', boolean>>;
   /** Undefined: the Secret that servers read their tokens from is not there. */
   readonly tokens: TokenFacts | undefined;
+  /** What the operator knows of certificates that it made. */
+  readonly certificates: CertificatesSeen;
   /** Its schedules and runs of backups. */
   readonly backups: Omit<BackupsSeen, 'nowMs'>;
   /** Undefined: `bootstrap.recovery` is not wanted, or is over. */

@@ -60,6 +60,7 @@ export function statusOf(input: StatusInput): ClusterStatus {
     clusterName: initial === undefined || isInvalid ? before?.clusterName : clusterNameOf(cluster),
     hibernatedReplicas: hibernatedReplicas(input),
     storage: isInvalid ? before?.storage : storageOf(input),
+    certificates: certificatesOf(observed),
     recovery: input.recovery ?? before?.recovery,
     endpoints: {
       rw: `${names.rw(cluster)}.${metadata.namespace}.svc:${ports.http}`,
@@ -131,6 +132,15 @@ function hibernatedReplicas({mode, observed}: StatusInput): number | undefined {
   if (mode === 'hibernated') return running > 0 ? running : before;
   // Until the pods are wanted again.
   return running > 0 ? undefined : before;
+}
+
+function certificatesOf({cluster, certificates}: StatusInput['observed']) {
+  const {authority, certificate} = certificates;
+  const told = [
+    {name: names.authority(cluster), notAfter: authority?.notAfter},
+    {name: names.certificate(cluster), notAfter: certificate?.notAfter},
+  ].flatMap(({name, notAfter}) => (notAfter === undefined ? [] : [{name, notAfter}]));
+  return told.length === 0 ? undefined : told;
 }
 
 function storageOf({observed, resizing}: StatusInput): ClusterStatus['storage'] {

@@ -23,6 +23,9 @@ export const names = {
   token: ({metadata}: Named): string => `${metadata.name}-token`,
   /** Tokens as the servers read them: that of `token`, and others while it changes. */
   tokens: ({metadata}: Named): string => `${metadata.name}-tokens`,
+  /** The authority of the certificates, and what the servers use of it. */
+  authority: ({metadata}: Named): string => `${metadata.name}-ca`,
+  certificate: ({metadata}: Named): string => `${metadata.name}-tls`,
   pod: ({metadata}: Named, ordinal: number): string => `${metadata.name}-${ordinal}`,
   /** Claims of a member, by the volume that they are. */
   claim: ({metadata}: Named, volume: Volume, ordinal: number): string =>

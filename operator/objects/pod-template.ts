@@ -11,7 +11,7 @@ import {hashOf, type JsonMap} from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import {allLabels, names, selectorLabels} from './names.ts';
 import {TOKENS_KEY} from './tokens.ts';
-import {CONFIG_FILE, divided, paths, settingsOf} from './settings.ts';
+import {CONFIG_FILE, divided, hasHttps, paths, settingsOf} from './settings.ts';
 
 export interface PodTemplate {
   readonly template: JsonMap;
@@ -124,6 +124,7 @@ function container(cluster: SvcCluster, archives: ArchiveVolume | undefined): Js
     ports: [
       {name: 'http', containerPort: ports.http, protocol: 'TCP'},
       {name: 'raft', containerPort: spec.ha.raftPort, protocol: 'TCP'},
+      ...(hasHttps(cluster) ? [{name: 'https', containerPort: ports.https, protocol: 'TCP'}] : []),
     ],
     // A start may install a snapshot of any size first; the socket is open meanwhile.
     startupProbe: {...probe('/health'), periodSeconds: 2, failureThreshold: 150},
@@ -170,7 +171,7 @@ function backupsMount(
 /** Claims of the stateful set are volumes of their own names and are not listed. */
 function volumes(cluster: SvcCluster, archives: ArchiveVolume | undefined): readonly JsonMap[] {
   const {spec} = cluster;
-  const {secretName} = spec.tls;
+  const secretName = hasHttps(cluster) ? names.certificate(cluster) : spec.tls.secretName;
   const shared = spec.backups.volume?.sharedClaim;
   return [
     {name: 'config', configMap: {name: names.config(cluster)}},

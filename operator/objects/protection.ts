@@ -6,6 +6,7 @@ import {ports} from '#operator/api/group.ts';
 import type {KubeObject} from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import {names, ownedMeta, selectorLabels} from './names.ts';
+import {hasHttps} from './settings.ts';
 
 /** The majority of so many voters. */
 export function quorumOf(voters: number): number {
@@ -49,7 +50,12 @@ export function networkPolicy(cluster: SvcCluster): KubeObject | undefined {
           from: [{podSelector}],
           ports: [{port: cluster.spec.ha.raftPort, protocol: 'TCP'}],
         },
-        {ports: [{port: ports.http, protocol: 'TCP'}]},
+        {
+          ports: [
+            {port: ports.http, protocol: 'TCP'},
+            ...(hasHttps(cluster) ? [{port: ports.https, protocol: 'TCP'}] : []),
+          ],
+        },
       ],
     },
   };

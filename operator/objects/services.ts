@@ -6,8 +6,12 @@ import {labels, ports, roles} from '#operator/api/group.ts';
 import type {JsonMap, KubeObject} from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import {names, ownedMeta, selectorLabels} from './names.ts';
+import {hasHttps} from './settings.ts';
 
-const httpPort = {name: 'http', port: ports.http, targetPort: 'http', protocol: 'TCP'} as const;
+function clientPorts(cluster: SvcCluster): readonly JsonMap[] {
+  const names = hasHttps(cluster) ? (['http', 'https'] as const) : (['http'] as const);
+  return names.map(name => ({name, port: ports[name], targetPort: name, protocol: 'TCP'}));
+}
 
 /** Members must find each other before any of them is ready. */
 export function headlessService(cluster: SvcCluster): KubeObject {
@@ -16,7 +20,10 @@ export function headlessService(cluster: SvcCluster): KubeObject {
     clusterIP: 'None',
     publishNotReadyAddresses: true,
     selector: selectorLabels(cluster),
-    ports: [httpPort, {name: 'raft', port: raftPort, targetPort: 'raft', protocol: 'TCP'}],
+    ports: [
+      ...clientPorts(cluster),
+      {name: 'raft', port: raftPort, targetPort: 'raft', protocol: 'TCP'},
+    ],
   });
 }
 
@@ -24,13 +31,13 @@ export function headlessService(cluster: SvcCluster): KubeObject {
 export function writeService(cluster: SvcCluster): KubeObject {
   const {type, ...more} = cluster.spec.services.rw;
   const selector = {...selectorLabels(cluster), [labels.role]: roles.leader};
-  return service(cluster, names.rw(cluster), {type, selector, ports: [httpPort]}, more);
+  return service(cluster, names.rw(cluster), {type, selector, ports: clientPorts(cluster)}, more);
 }
 
 export function readService(cluster: SvcCluster): KubeObject {
   const {type, ...more} = cluster.spec.services.ro;
   const selector = selectorLabels(cluster);
-  return service(cluster, names.ro(cluster), {type, selector, ports: [httpPort]}, more);
+  return service(cluster, names.ro(cluster), {type, selector, ports: clientPorts(cluster)}, more);
 }
 
 /** Pods need nothing of the API server. */

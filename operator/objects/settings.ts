@@ -6,6 +6,7 @@
 import {isSettingKey, settingRows} from '#server/base/settings.ts';
 import type {SettingRow} from '#server/base/setting-row.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
+import {certificateKeys} from './certificates.ts';
 import {hostOf, hostSuffix} from './names.ts';
 import {ports} from '#operator/api/group.ts';
 
@@ -66,12 +67,27 @@ export function clusterNameOf({spec, metadata}: SvcCluster): string {
 function declared(cluster: SvcCluster, ordinal: number): string {
   const {priorities, raftPort} = cluster.spec.ha;
   const priority = priorities[String(ordinal)] ?? 0;
-  return `${hostOf(cluster, ordinal)}:${raftPort}:${ports.http}:${priority}`;
+  const secure = hasHttps(cluster) ? `:${ports.https}` : '';
+  return `${hostOf(cluster, ordinal)}:${raftPort}:${ports.http}:${priority}${secure}`;
 }
 
-function tlsSettings({spec: {tls}}: SvcCluster): SettingValues {
+/** Whether the servers listen for HTTPS beside HTTP. */
+export function hasHttps({spec: {tls}}: SvcCluster): boolean {
+  return tls.mode === 'Operator';
+}
+
+function tlsSettings(cluster: SvcCluster): SettingValues {
+  const {tls} = cluster.spec;
   if (tls.mode === 'Disabled') return {};
   return {
+    ...(hasHttps(cluster)
+      ? {
+          'svc.ssl.enabled': 'true',
+          'svc.ssl.keyStore': `${paths.tls}/${certificateKeys.store}`,
+          'svc.ssl.trustStore': `${paths.tls}/${certificateKeys.trusted}`,
+          'svc.server.httpsIncomingPort': String(ports.https),
+        }
+      : {}),
     'svc.ha.tls.enabled': 'true',
     'svc.ha.tls.certChainFile': `${paths.tls}/tls.crt`,
     'svc.ha.tls.privateKeyFile': `${paths.tls}/tls.key`,

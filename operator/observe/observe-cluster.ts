@@ -24,6 +24,7 @@ import {type Answer, viewOf} from '#operator/decide/view.ts';
 import {hasReason, type Kind, type KubeApi} from '#operator/kubernetes/api.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
 import {textOfSecret} from '#operator/kubernetes/secret-text.ts';
+import {authorityFacts, certificateFacts} from '#operator/objects/certificates.ts';
 import {names, ordinalOfPeer, peerIdOf} from '#operator/objects/names.ts';
 import {rootSecret, tokenSecret} from '#operator/objects/pod-template.ts';
 import {clusterNameOf} from '#operator/objects/settings.ts';
@@ -106,6 +107,7 @@ export async function observeCluster(
     claims,
     secrets: {root: password !== undefined, token: wantedToken !== undefined},
     tokens: held && tokenFacts(held, wantedToken),
+    certificates: certificatesIn(objects, cluster),
     backups: backupsOf(store, object),
     recovery: seen && {...seen, ...restores, source: sourceIn(store, cluster)},
     answers,
@@ -145,6 +147,24 @@ async function databasesSeen(
 
 function ownObjects(store: ClusterStore, {metadata}: KubeObject): readonly KubeObject[] {
   return owned.flatMap(kind => store.ofCluster(kind, metadata));
+}
+
+function certificatesIn(
+  objects: readonly KubeObject[],
+  cluster: SvcCluster,
+): Observation['certificates'] {
+  const secret = (name: string): KubeObject | undefined =>
+    objects.find(({kind, metadata}) => kind === 'Secret' && metadata.name === name);
+  const [ca, tls] = [secret(names.authority(cluster)), secret(names.certificate(cluster))];
+  const authority = ca && authorityFacts(ca);
+  const certificate = tls && certificateFacts(tls);
+  return {
+    authority,
+    certificate,
+    authorityEndMs: Date.parse(authority?.notAfter ?? ''),
+    certificateEndMs: Date.parse(certificate?.notAfter ?? ''),
+    issuedMs: Date.parse(certificate?.since ?? ''),
+  };
 }
 
 function backupsOf(store: ClusterStore, {metadata}: KubeObject): Observation['backups'] {

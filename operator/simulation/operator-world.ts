@@ -8,6 +8,7 @@ import {checkCluster} from '#operator/api/cluster-check.ts';
 import {hashOf, type JsonMap, type KubeObject} from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import {clusterObject} from '#operator/api/testing-cluster.ts';
+import type {CertificateMaker} from '#operator/certificates/certificates.ts';
 import {Operator} from '#operator/controllers/operator.ts';
 import {AdminError} from '#operator/database/admin.ts';
 import {ApiError, type ApiReason} from '#operator/kubernetes/api.ts';
@@ -31,6 +32,12 @@ export interface Faults {
 }
 
 export const noFaults: Faults = {failure: 0, death: 0, cut: 0, lateMs: 0};
+
+/** Keys of chance would make each run another one. */
+const wordsForKeys: CertificateMaker = {
+  authority: name => ({certificate: `authority ${name}`, key: `key of ${name}`}),
+  server: (by, hosts) => ({certificate: `${hosts.join()} by ${by.certificate}`, key: 'a key'}),
+};
 
 export interface WorldCounts {
   calls: number;
@@ -86,6 +93,7 @@ export class OperatorWorld {
       namespace: 'svc-system',
       identity: `operator-${number}`,
       workers: 2,
+      certificates: wordsForKeys,
       onLost: () => this.#die(life),
       figures: {
         reconciled: () => {

@@ -20,7 +20,8 @@ import {
 import {podTemplate} from '#operator/objects/pod-template.ts';
 import {ordinalOf, ordinalOfPeer, peerIdOf} from '#operator/objects/names.ts';
 import {initialMembersIn} from '#operator/objects/configuration.ts';
-import {tokenStepOf} from '#operator/objects/tokens.ts';
+import {authorityFacts} from '#operator/objects/certificates.ts';
+import {tokenPhaseOf, tokenStepOf} from '#operator/objects/tokens.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
 import type {CallMade} from './fake-api/in-memory-api.ts';
 import {type Faults, noFaults, OperatorWorld, type WorldCounts} from './operator-world.ts';
@@ -88,6 +89,7 @@ class Walk {
       storage: {size: '10Gi'},
       upgrade: {podStartDeadline: '2m', settleSeconds: random.pick([0, 15])},
       healing: {replaceAfter: '2m'},
+      tls: random.chance(0.3) ? {mode: 'Operator', settle: '1m'} : {mode: 'Disabled'},
     };
     world.create(this.#wishes.spec);
     for (let step = 0; step < STEPS; step++) {
@@ -179,12 +181,25 @@ class Walk {
     const {status, metadata, spec} = this.#world.cluster();
     return (
       status?.phase === 'Running' &&
+      !this.#isRenewing() &&
       status.observedGeneration === metadata.generation &&
       status.readyReplicas === spec.replicas &&
       this.#world.pods().length === spec.replicas &&
       this.#world
         .pods()
         .every(pod => annotationOf(pod, annotations.templateHash) === status.templateHash)
+    );
+  }
+
+  /** A change of tokens or of the authority goes on in steps, some of which wait for a time. */
+  #isRenewing(): boolean {
+    const secrets = ['db-tokens', 'db-ca'].map(name =>
+      this.#world.kubernetes.store.find({kind: kinds.secret, namespace: 'shop', name}),
+    );
+    return secrets.some(
+      secret =>
+        secret !== undefined &&
+        (tokenPhaseOf(secret) !== 'single' || authorityFacts(secret).phase !== 'single'),
     );
   }
 
@@ -340,6 +355,8 @@ const moves: Readonly<Record<string, Move>> = {
     renew(world, 'db-root', 'password');
     return undefined;
   },
+  'another authority': (wishes, {random}) =>
+    withMark(wishes, annotations.renewAuthority, String(random.u32())),
   'restart all': (wishes, {random}) =>
     withMark(wishes, annotations.restartAt, String(random.u32())),
   'another leader': (wishes, {random}) =>

@@ -1,0 +1,79 @@
+/**
+ * E28: the definitions of the Prometheus operator come after the operator was installed: an upgrade
+ * of the release adds its monitors, rules and dashboard, and the operator itself is not restarted.
+ *
+ * The definitions are those of the kinds alone, without their fields.
+ */
+import assert from 'node:assert/strict';
+import {join} from 'node:path';
+import {eventually} from '../../eventually.ts';
+import type {KubernetesObject} from '../../lab/kubernetes.ts';
+import {isReady, type Pod} from '../../svc/cluster.ts';
+import {changeOperator, installOperator, OperatorPod, operatorNeeds} from '../../svc/operator.ts';
+import type {Scenario, World} from '../scenario.ts';
+
+const chart = join(import.meta.dirname, '../../../charts/svc-operator');
+const kinds = {ServiceMonitor: 'servicemonitors', PrometheusRule: 'prometheusrules'} as const;
+
+export const monitoringLater: Scenario = {
+  id: 'E28',
+  title: 'monitors come with their definitions, later than the operator, without a restart of it',
+  needs: [...operatorNeeds, 'charts/svc-operator/Chart.yaml'],
+  async run(world) {
+    const {lab, namespace, note} = world;
+    await installOperator(lab);
+    await changeOperator(lab, {replicas: 0});
+    const place = ['svc', chart, '-n', namespace, '--wait', '--timeout', '120s'];
+    const values = [`watchNamespaces={${namespace}}`, 'crds.install=false'];
+    const set = (more: readonly string[]): string[] =>
+      [...values, ...more].flatMap(value => ['--set', value]);
+    await lab.helm('install', ...place, ...set([]));
+    const before = await operatorIn(world);
+    for (const [kind, plural] of Object.entries(kinds))
+      await lab.kubernetes.apply(definition(kind, plural));
+    await eventually('the kinds of Prometheus', async () => {
+      await lab.kubernetes.list({apiVersion: 'monitoring.coreos.com/v1', kind: 'ServiceMonitor'});
+      return true;
+    });
+    const enabled = ['serviceMonitor', 'prometheusRule', 'dashboard'].map(
+      one => `metrics.${one}.enabled=true`,
+    );
+    await lab.helm('upgrade', ...place, ...set(enabled));
+    for (const kind of Object.keys(kinds)) {
+      const reference = {apiVersion: 'monitoring.coreos.com/v1', kind, namespace};
+      const found = await lab.kubernetes.list<KubernetesObject>(reference);
+      assert.equal(found.length, 1, kind);
+    }
+    const after = await operatorIn(world);
+    assert.equal(after.metadata.uid, before.metadata.uid, 'the operator is not restarted');
+    assert.ok((await new OperatorPod(after).metric('svc_operator_leader')) >= 0);
+    note('monitor, rules and dashboard are there, and the operator is the same pod');
+    await lab.helm('uninstall', 'svc', '-n', namespace, '--wait');
+    await changeOperator(lab, {replicas: 1});
+  },
+};
+
+async function operatorIn({lab, namespace}: World): Promise<Pod> {
+  const pods = await lab.kubernetes.list<Pod>({apiVersion: 'v1', kind: 'Pod', namespace});
+  const [pod, ...more] = pods.filter(isReady);
+  assert.ok(pod !== undefined && more.length === 0, `${pods.length} pods of the operator`);
+  return pod;
+}
+
+function definition(kind: string, plural: string): KubernetesObject {
+  const group = 'monitoring.coreos.com';
+  const schema = {
+    openAPIV3Schema: {type: 'object', 'x-kubernetes-preserve-unknown-fields': true},
+  };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: {name: `${plural}.${group}`},
+    spec: {
+      group,
+      names: {kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List`},
+      scope: 'Namespaced',
+      versions: [{name: 'v1', served: true, storage: true, schema}],
+    },
+  };
+}
