@@ -46,7 +46,8 @@ export async function writeAuthority(
   if (before?.step !== step) throw new Outdated('the authority was written meanwhile');
   const notAfterMs = nowMs + authorityLives * durationMs(cluster.spec.tls.validity);
   const fresh = (): KeyPair => {
-    const name = `svc ${cluster.metadata.name} in ${cluster.metadata.namespace} ${(step ?? -1) + 1}`;
+    const {name: own, namespace} = cluster.metadata;
+    const name = `svc ${own} in ${namespace} ${(step ?? -1) + 1}`;
     return maker.authority(name, {notBeforeMs: nowMs - skewMs, notAfterMs}, random);
   };
   const texts = nextTexts(to, live, fresh);

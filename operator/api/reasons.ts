@@ -58,6 +58,10 @@ export const reasons = {
     'a member is not ready or not caught up',
     'look at the pod that the message names',
   ),
+  DiskFull: warning(
+    'the volume of a member is full, and writes are refused or will be',
+    'raise spec.storage.size: volumes grow while they are in use, and writes go on by themselves',
+  ),
   MemberLost: warning(
     'the node or the volume of a member is gone',
     'nothing with healing.autoReplace; otherwise put svc.io/replace=true on its pod',

@@ -356,8 +356,8 @@ export const clusterSpec = object(
           mode: defaulted(
             oneOf(['Disabled', 'Operator', 'Secret'], {
               says:
-                'Operator makes certificates and opens HTTPS on 2490; Secret takes the keys of the ' +
-                'members from spec.tls.secretName. Cannot be switched on or off.',
+                'Operator makes certificates and opens HTTPS on 2490; Secret takes the keys of ' +
+                'the members from spec.tls.secretName. Cannot be switched on or off.',
             }),
             'Disabled',
           ),

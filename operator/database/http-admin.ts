@@ -188,6 +188,7 @@ function reportOf(json: unknown): MemberReport {
     term: numberAt(json, 'currentTerm') ?? 0,
     leaderId: textAt(json, 'leaderId'),
     isReadyLeader: at(json, 'isLeader') === true && at(json, 'leaderReady') === true,
+    isDiskFull: listAt(json, 'alerts').some(alert => textAt(alert, 'id') === 'disk-full'),
     peers: listAt(json, 'peers').flatMap(peerOf),
   };
 }

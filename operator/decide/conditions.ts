@@ -124,6 +124,10 @@ function degraded({plan, members, mode, replicas, view, observed}: Seen): Verdic
   if (foreign !== undefined) {
     return verdict('True', 'ForeignServer', `${nameOf(foreign)} answers for another cluster`);
   }
+  const full = members.filter(({answer}) => answer?.kind === 'report' && answer.report.isDiskFull);
+  if (full.length > 0) {
+    return verdict('True', 'DiskFull', `no room is left: ${full.map(nameOf).join(', ')}`);
+  }
   if (plan?.isStalled === true) return verdict('True', 'UpgradeStalled', plan.operation.message);
   if (plan?.operation.type === 'Replace') {
     return verdict('True', 'MemberLost', plan.operation.message);

@@ -19,6 +19,7 @@ function report(peerId: string, more: Partial<MemberReport> = {}): Answer {
     term: 3,
     leaderId: 'a',
     isReadyLeader: peerId === 'a',
+    isDiskFull: false,
     peers,
   };
   return {kind: 'report', report: {...base, ...more}};

@@ -15,6 +15,8 @@ export interface MemberReport {
   readonly leaderId: string | undefined;
   /** It leads and takes writes. */
   readonly isReadyLeader: boolean;
+  /** It refuses writes, or takes no more of them, for want of room. */
+  readonly isDiskFull: boolean;
   readonly peers: readonly ReportedPeer[];
 }
 

@@ -23,7 +23,7 @@ export interface AuthorityFacts {
 }
 
 export interface CertificateFacts {
-  /** Of the authority's Secret, when it was issued. */
+  /** That of the authority's Secret, when it was issued. */
   readonly step: number;
   /** RFC 3339: when it was issued, and its end. */
   readonly since: string;

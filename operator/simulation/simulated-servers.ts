@@ -352,6 +352,7 @@ export class SimulatedServers implements ServerAdmin {
         term: group.term,
         leaderId: group.leader,
         isReadyLeader: isLeader,
+        isDiskFull: false,
         peers: [...group.peers].map(([peer, {isVoter}]) => ({
           id: peer,
           inConfiguration: true,

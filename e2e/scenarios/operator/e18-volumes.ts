@@ -56,17 +56,20 @@ export const volumeFull: Scenario = {
     await operated.untilSettled();
     const before = uidsOf(await cluster.pods());
     const ledger = await Ledger.open(await operated.writer(), {writers: 2});
-    for (const pod of await cluster.pods()) await fill(world, pod);
     const client = await operated.writer();
+    await client.command('ledger', 'CREATE DOCUMENT TYPE Other');
+    for (const pod of await cluster.pods()) await fill(world, pod);
     const words = await eventually('refused writes', async () => {
-      const refused = client.command('ledger', 'CREATE DOCUMENT TYPE Other IF NOT EXISTS');
+      const refused = client.command('ledger', 'INSERT INTO Other SET n = 1');
       return refused.then(
         () => undefined,
         (error: unknown) => (/disk|space|room/i.test(String(error)) ? String(error) : undefined),
       );
     });
     world.note(words);
-    const {message} = await operated.untilCondition('Degraded', {status: 'True'});
+    // A cluster at rest is looked at once a minute.
+    const full = {status: 'True', reason: 'DiskFull'};
+    const {message} = await operated.untilCondition('Degraded', full, {seconds: 90});
     world.note(message);
     const quiet = ledger.acknowledged;
     const began = performance.now();

@@ -96,7 +96,7 @@ class HandshakeWatch {
   }
 }
 
-/** Of the certificate with which a server answers, once it was believed. */
+/** The number of the certificate with which a server answers, once it was believed. */
 function serialOf(place: {
   readonly host: string;
   readonly port: number;
