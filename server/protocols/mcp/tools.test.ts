@@ -383,6 +383,27 @@ test('settings are told and changed; secrets are masked', async () => {
   await refused('set_server_setting', change, words, {permitted: ['read']});
 });
 
+test('the profiler records one session at a time', async () => {
+  assert.deepEqual((await answer('profiler_stop'))['status'], 'not_recording');
+  const started = await answer('profiler_start', {timeoutSeconds: 5});
+  assert.deepEqual([started['status'], started['timeoutSeconds']], ['started', 5]);
+  const again = await answer('profiler_start', {timeoutSeconds: 9});
+  assert.deepEqual([again['status'], again['timeoutSeconds']], ['already_recording', 5]);
+  assert.equal((await answer('profiler_status'))['recording'], true);
+  assert.equal((await answer('profiler_stop'))['recording'], false);
+  assert.equal((await answer('profiler_status'))['timeoutSeconds'], 5);
+  assert.equal((await answer('profiler_stop'))['status'], 'not_recording');
+  await refused(
+    'profiler_start',
+    {timeoutSeconds: 0},
+    "'timeoutSeconds' must be between 1 and 3600",
+  );
+  const words = 'Admin operations are not allowed by MCP configuration';
+  for (const name of ['profiler_start', 'profiler_stop', 'profiler_status']) {
+    await refused(name, {}, words, {permitted: ['read']});
+  }
+});
+
 test('server_status tells who the server is', async () => {
   const status = await answer('server_status', {}, {permitted: []});
   assert.equal(status['version'], '1.0');
