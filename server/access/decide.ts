@@ -10,7 +10,7 @@
  * Invariant A1: an unknown database, group or type name never gives a right.
  */
 import type {Group, Groups} from './groups.ts';
-import type {DatabaseRight, RecordRight} from './rights.ts';
+import {type DatabaseRight, databaseRights, type RecordRight, recordRights} from './rights.ts';
 import type {Grants} from './users.ts';
 
 /** The part of a principal that a decision depends on. */
@@ -56,6 +56,27 @@ export class DatabaseAccess {
   get readTimeout(): number {
     return smallest(this.groups.map(group => group.readTimeout));
   }
+}
+
+/**
+ * Whether somebody may do less than before: of what was allowed, something is not any more.
+ *
+ * @param before - Undefined: nothing was granted.
+ */
+export function hasLost(
+  before: DatabaseAccess | undefined,
+  after: DatabaseAccess | undefined,
+): boolean {
+  if (before === undefined || after === before) return false;
+  if (after === undefined) return true;
+  if (databaseRights.some(right => before.allows(right) && !after.allows(right))) return true;
+  const named = [...before.groups, ...after.groups].flatMap(({types}) => [...types.keys()]);
+  // `*` as a name stands for every type that no group names.
+  return ['*', ...named].some(type =>
+    recordRights.some(
+      right => before.allowsOnType(right, type) && !after.allowsOnType(right, type),
+    ),
+  );
 }
 
 const full = new DatabaseAccess(true, []);

@@ -179,11 +179,12 @@ export const backupCommands = {
  * @param isNew - Makes the database.
  */
 export async function importFile(
-  {parts, tell}: AdministrationCall,
+  {parts, principal, tell}: AdministrationCall,
   database: string,
   {request, isNew}: {readonly request: ImportRequest; readonly isNew: boolean},
 ): Promise<Readonly<Record<string, unknown>>> {
   const exchanges = exchangesIn(parts);
+  parts.security.current(principal);
   const onProgress = (progress: object): void => tell('importing', {...progress});
   const answer = isNew
     ? await exchanges.importNew(database, request, onProgress)

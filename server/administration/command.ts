@@ -106,7 +106,8 @@ export async function administer<T extends ArgumentTable, R>(
   call: AdministrationCall,
   given: ArgumentsOf<T>,
 ): Promise<R | typeof relayed> {
-  requireRight(row, call.principal);
+  const principal = call.parts.security.current(call.principal);
+  requireRight(row, principal);
   row.admit?.(call);
   if (row.at === 'leader' && (await call.cluster?.relay()) === true) return relayed;
   if (row.at === 'fresh') await call.cluster?.reached();

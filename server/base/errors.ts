@@ -317,6 +317,11 @@ export const refusals = {
     exception: 'SecurityException',
     says: 'the user may not do this',
   },
+  'security.changed': {
+    retry: 'retryable',
+    exception: 'SecurityException',
+    says: 'rights of the user were taken while it ran, so it was ended: nothing more is stored',
+  },
   'security.locked': {
     retry: 'retryable',
     exception: 'ServerSecurityException',

@@ -298,7 +298,7 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
       write: (name, bytes) => documentStore(engine, given, name).write(bytes),
     },
     settings,
-    endSessionsOf: user => service.endSessionsOf(user),
+    endSessionsOf: (user, reason) => service.endSessionsOf(user, reason),
   });
   const serverName = given.get('svc.server.name');
   const digests = new DatabaseDigests({engine, timers: means.timers, serverName});

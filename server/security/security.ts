@@ -9,11 +9,12 @@
  * it is used every few minutes and its user's stays the same, so that a request does not cost a
  * password hash. Requests that bring the same credentials at the same time share one check.
  * Invariant S1: a user who was dropped, or whose password changed, and an API token that was
- * deleted, has no login and no open transaction once the change is acknowledged.
+ * deleted, has no login and no open transaction once the change is acknowledged; of whoever may do
+ * less than before, no statement and no transaction goes on.
  */
 import {hash} from 'node:crypto';
 import {type ApiTokens, parseApiTokens, printApiTokens} from '#server/access/api-tokens.ts';
-import {accessTo, type DatabaseAccess} from '#server/access/decide.ts';
+import {accessTo, type DatabaseAccess, hasLost} from '#server/access/decide.ts';
 import {
   defaultGroups,
   groupNamed,
@@ -61,14 +62,20 @@ export interface SecurityOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly settings: () => Settings;
-  /** Ends what a user left open: dropped, or its password changed. */
-  readonly endSessionsOf: (user: string) => void;
+  /** Ends what a user left open: dropped, its password changed, or (`reason`) rights taken. */
+  readonly endSessionsOf: (user: string, reason?: Refusal) => void;
 }
 
 /** A user as lists show it: never with its password. */
 export interface ListedUser {
   readonly name: string;
   readonly databases: Readonly<Record<string, readonly string[]>>;
+}
+
+/** One user or token as long as it is the same, whatever it may do. */
+interface Holder {
+  /** Undefined: dropped, or with another password since. */
+  current: Principal | undefined;
 }
 
 interface Verified {
@@ -99,6 +106,8 @@ export class Security {
   #reloadCount = 0;
   #groups: Groups = defaultGroups;
   #principals = new Map<string, Principal>();
+  /** By every principal that was given out: whom it is now. */
+  readonly #holders = new WeakMap<Principal, Holder>();
   #access = new WeakMap<Principal, Map<string, DatabaseAccess>>();
   #lastChange: Promise<unknown> = Promise.resolve();
 
@@ -153,7 +162,7 @@ export class Security {
     const users = usersBytes === undefined ? new Map<string, User>() : parseUsers(text(usersBytes));
     const groups = groupsBytes === undefined ? defaultGroups : parseGroups(text(groupsBytes));
     const tokens = tokensBytes === undefined ? noTokens : parseApiTokens(text(tokensBytes));
-    const before = this.#users;
+    const before = {users: this.#users, groups: this.#groups, principals: this.#principals};
     this.#reloadCount++;
     this.#users = users;
     this.#groups = groups;
@@ -167,13 +176,64 @@ export class Security {
     this.#access = new WeakMap();
     this.#keepVerified();
     this.#underCheck.clear();
-    for (const {name, passwordHash} of before.values()) {
+    for (const {name, passwordHash} of before.users.values()) {
       if (users.get(name)?.passwordHash !== passwordHash) ended.push(name);
     }
+    this.#succeed(before.principals, new Set(ended));
     for (const name of ended) {
       this.#logins.closeAllOf(name);
       endSessionsOf(name);
     }
+    for (const name of this.#losersSince(before)) endSessionsOf(name, rightsTaken(name));
+  }
+
+  /** Whoever holds a principal of before is told by `current` whom it is now. */
+  #succeed(before: ReadonlyMap<string, Principal>, ended: ReadonlySet<string>): void {
+    for (const [name, earlier] of before) {
+      const holder = this.#holders.get(earlier);
+      const now = ended.has(name) ? undefined : this.#principals.get(name);
+      if (holder === undefined) continue;
+      holder.current = now;
+      if (now !== undefined) this.#holders.set(now, holder);
+    }
+    for (const principal of this.#principals.values()) {
+      if (!this.#holders.has(principal)) this.#holders.set(principal, {current: principal});
+    }
+  }
+
+  /** Names whoever is still there and may do less than before. */
+  #losersSince(before: {
+    readonly groups: Groups;
+    readonly principals: ReadonlyMap<string, Principal>;
+  }): readonly string[] {
+    const named = [...before.groups.keys(), ...this.#groups.keys()];
+    return [...before.principals.values()].flatMap(earlier => {
+      const now = this.#principals.get(earlier.name);
+      if (now === undefined || now.root) return [];
+      // The empty name stands for every database that no group names.
+      const databases = new Set(['', ...named, ...earlier.grants.keys(), ...now.grants.keys()]);
+      const loses = [...databases].some(database =>
+        hasLost(accessTo(before.groups, earlier, database), accessTo(this.#groups, now, database)),
+      );
+      return loses ? [now.name] : [];
+    });
+  }
+
+  /**
+   * Whom a principal that was given out earlier is now, with the rights of now. What acts for
+   * somebody over a time asks whenever it goes on.
+   *
+   * @throws {Refusal} `security.unauthenticated` for one who was dropped, has another password
+   *   since, or whose token has expired.
+   */
+  current(who: Principal): Principal {
+    const holder = this.#holders.get(who);
+    const now = holder === undefined ? who : this.#unlessExpired(holder.current);
+    if (now !== undefined) return now;
+    throw new Refusal(
+      'security.unauthenticated',
+      `'${who.name}' was dropped or has other credentials since the request began`,
+    );
   }
 
   /** What was verified stays so for those whose password is still the same. */
@@ -467,6 +527,11 @@ function principal({name, grants}: User): Principal {
 
 function text(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', {fatal: false}).decode(bytes);
+}
+
+function rightsTaken(user: string): Refusal {
+  const message = `rights of user '${user}' were taken while this ran: send it again`;
+  return new Refusal('security.changed', message);
 }
 
 function locked(): Refusal {

@@ -28,7 +28,7 @@ after(() => world.close());
 function loadInto(database: TestDatabase): BulkLoad {
   return new BulkLoad({
     session: database.service.databaseSession(root, database.name),
-    guard: undefined,
+    guard: () => undefined,
     timers: createTimers(),
     format: 'json',
     references: 'id',

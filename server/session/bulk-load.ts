@@ -30,8 +30,12 @@ import {refusalOf} from './statements/outcome.ts';
 
 export interface BulkLoadOptions {
   readonly session: DatabaseSession;
-  /** Undefined: everything is allowed. */
-  readonly guard: TypeGuard | undefined;
+  /**
+   * Asked before anything is taken in; undefined: everything is allowed.
+   *
+   * @throws {Refusal} when whoever loads may not any more.
+   */
+  readonly guard: () => TypeGuard | undefined;
   readonly timers: Timers;
   readonly format: 'json' | 'csv';
   /** What edges refer to vertices by: the `@id` of their lines, or their number. */
@@ -91,7 +95,9 @@ export class BulkLoad {
   readonly #lines: LineSplitter;
   readonly #idsOf = new WeakMap<BulkEntry, readonly string[]>();
   #pendingIds: string[] = [];
+  #guard: TypeGuard | undefined;
   #allowedType: BulkType | undefined;
+  readonly #allowedEnds = new Set<number>();
   #ordinal: number;
 
   constructor(options: BulkLoadOptions) {
@@ -120,6 +126,7 @@ export class BulkLoad {
   /** Takes bytes. @throws {Refusal} when a line or a commit is refused; the load has ended then. */
   async push(chunk: Buffer): Promise<void> {
     this.counts.bytesRead += chunk.length;
+    this.#askRights();
     this.#lines.add(chunk);
     this.#renew();
     await this.#guarded(() => this.#readLines());
@@ -127,6 +134,7 @@ export class BulkLoad {
 
   /** The body has ended: reads its last line and commits the rest. @throws {Refusal} */
   async finish(): Promise<void> {
+    this.#askRights();
     this.#lines.end();
     await this.#guarded(() => this.#readLines());
     await this.#flush();
@@ -138,6 +146,19 @@ export class BulkLoad {
   async abandon(): Promise<void> {
     await this.#flush();
     await this.#options.session.views.followAll();
+  }
+
+  /** Rights may have changed since the last piece. */
+  #askRights(): void {
+    const guard = this.#options.guard();
+    if (guard === this.#guard) return;
+    this.#guard = guard;
+    this.#forgetRights();
+  }
+
+  #forgetRights(): void {
+    this.#allowedType = undefined;
+    this.#allowedEnds.clear();
   }
 
   /** A refused line leaves those before it stored. */
@@ -204,7 +225,8 @@ export class BulkLoad {
   /** Whether the line's record is an edge; undefined when the line is none. */
   #readLine(bytes: Buffer, start: number, stop: number): boolean | undefined {
     if (isBlank(bytes, start, stop)) return undefined;
-    const {format, guard} = this.#options;
+    const {format} = this.#options;
+    const guard = this.#guard;
     const {linesRead} = this.counts;
     if (format === 'json') this.#json.read(bytes, start, stop, linesRead);
     else if (!this.#csv.read(bytes, start, stop, linesRead)) return undefined;
@@ -278,7 +300,17 @@ export class BulkLoad {
 
   #addEdge(): void {
     const {from, to} = this.#draft;
-    this.#writer.addEdge(this.#end(from, '@from'), this.#end(to, '@to'), this.counts.linesRead);
+    const ends = [this.#end(from, '@from'), this.#end(to, '@to')] as const;
+    for (const {rid} of ends) this.#requireEnd(rid);
+    this.#writer.addEdge(...ends, this.counts.linesRead);
+  }
+
+  /** An edge changes the vertices that it connects. @throws {Refusal} `security.denied`. */
+  #requireEnd({bucket}: Rid): void {
+    if (this.#guard === undefined || this.#allowedEnds.has(bucket)) return;
+    const type = this.#draft.catalog.typeOfBucket(bucket);
+    if (type !== undefined) this.#guard.require('updateRecord', type.name);
+    this.#allowedEnds.add(bucket);
   }
 
   #end(reference: TextRange, name: string): EdgeEnd {
@@ -326,7 +358,7 @@ export class BulkLoad {
     const {context} = this.#options.session.schema;
     if (context === this.#draft.context || this.#writer.entry.records > 0) return;
     this.#draft.renew(context);
-    this.#allowedType = undefined;
+    this.#forgetRights();
   }
 
   #committed(entry: BulkEntry, index: number): void {

@@ -323,8 +323,9 @@ export class SessionService implements Service {
     return this.#options.engine.failure === undefined;
   }
 
-  run(principal: Principal, request: RunRequest): Promise<ResultCursor> | ResultCursor {
+  run(who: Principal, request: RunRequest): Promise<ResultCursor> | ResultCursor {
     this.#options.onRequest?.(request.signal);
+    const principal = this.#options.security.current(who);
     const access = this.#access(principal, request.database);
     const session = this.#open(request.database);
     const registered = this.#queries.start(principal.name, request);
@@ -609,9 +610,9 @@ export class SessionService implements Service {
     return Promise.resolve(ended > 0);
   }
 
-  endSessionsOf(user: string): void {
+  endSessionsOf(user: string, reason?: Refusal): void {
     this.#sessions.endWhere(session => session.user === user);
-    this.#queries.terminateWhere(query => query.user === user);
+    this.#queries.terminateWhere(query => query.user === user, reason);
     this.#changes.endOf(user);
   }
 
@@ -641,8 +642,10 @@ export class SessionService implements Service {
   }
 
   /** A database that does not exist and one that is not granted are told apart for root only. */
-  #access(principal: Principal, name: string): DatabaseAccess {
-    const access = this.#options.security.access(principal, name);
+  #access(who: Principal, name: string): DatabaseAccess {
+    const {security} = this.#options;
+    const principal = security.current(who);
+    const access = security.access(principal, name);
     if (access !== undefined) return access;
     throw new Refusal(
       'security.denied',

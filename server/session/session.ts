@@ -6,6 +6,7 @@
  * Authorization is decided in here, by `access/`, never in a protocol. Results come as bytes
  * already in the format asked for, because plans may run on another thread.
  */
+import type {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {JsonFormat} from '#server/model/json.ts';
@@ -260,8 +261,8 @@ export interface Service {
   terminateTagged(principal: Principal, tag: string): number;
   transactions(principal: Principal): RunningTransaction[];
   terminateTransaction(principal: Principal, id: string): Promise<boolean>;
-  /** Ends every session of a user (dropped, or its password changed). */
-  endSessionsOf(user: string): void;
+  /** Ends every session of a user: dropped, its password changed, or (`reason`) rights taken. */
+  endSessionsOf(user: string, reason?: Refusal): void;
 
   /** Last applied log index. */
   readonly appliedIndex: number;

@@ -158,6 +158,8 @@ async function waited<T>(attempt: Attempt, working: T | Promise<T>): Promise<T |
   const {transaction} = attempt.data;
   try {
     const result = await working;
+    // Its rights may have been taken meanwhile.
+    if (transaction.hasWrites) requireGoing(attempt.options.signal);
     const again = transaction.hasWrites ? undefined : await lookedAgain(attempt);
     if (again !== undefined) {
       transaction.rollback();

@@ -67,7 +67,7 @@ export class ServiceWorld {
       clock,
       random,
       settings: () => resolved,
-      endSessionsOf: user => this.service.endSessionsOf(user),
+      endSessionsOf: (user, reason) => this.service.endSessionsOf(user, reason),
     });
     this.#makeService = (values, scanThreads) => {
       const own = resolveSettings([{name: 'test', values}]).settings;

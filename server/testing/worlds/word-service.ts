@@ -238,8 +238,8 @@ export class WordService implements Service {
     return this.#real.terminateTransaction(who, id);
   }
 
-  endSessionsOf(user: string): void {
-    this.#real.endSessionsOf(user);
+  endSessionsOf(user: string, reason?: Refusal): void {
+    this.#real.endSessionsOf(user, reason);
   }
 }
 

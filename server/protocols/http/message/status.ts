@@ -83,6 +83,7 @@ export const statusOf = {
   'security.denied': {status: 403, error: denied},
   'security.root-only': {status: 403, error: denied},
   'security.locked': {status: 401, error: 'Authentication failed'},
+  'security.changed': {status: 503, error: denied},
   'user.invalid': {status: 403, error: denied},
   'user.exists': {status: 409, error: 'User already exists'},
   'user.missing': {status: 400, error: command},

@@ -633,3 +633,41 @@ test('a load goes on when other types are changed, and ends when its own are', a
   const [row] = await command(database, 'SELECT x FROM Free WHERE x IS NOT NULL');
   assert.equal(row?.['x'], 'text');
 });
+
+test('rights are asked again while lines come', async () => {
+  const database = await newDatabase();
+  const databases = {[database]: ['admin']};
+  const user = {name: 'loader', password: 'loader-pass', databases};
+  const json = {headers: {'content-type': 'application/json'}};
+  const made = await post('/server', JSON.stringify({command: `create user`, ...user}), json);
+  assert.equal(made.status, 200, made.text);
+  const credentials = Buffer.from(`${user.name}:${user.password}`).toString('base64');
+  const {hostname, port} = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  const chunk = (lines: string): string =>
+    `${Buffer.byteLength(lines).toString(16)}\r\n${lines}\r\n`;
+  let text = '';
+  const answered = new Promise<void>((resolve, reject) => {
+    socket.on('error', reject);
+    socket.on('close', () => resolve());
+  });
+  await new Promise<void>(resolve => {
+    socket.on('data', data => {
+      text += String(data);
+      // The credentials were good.
+      if (text.includes('100 Continue')) resolve();
+    });
+    socket.write(
+      `POST /api/v1/batch/${database} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ` +
+        `${credentials}\r\nExpect: 100-continue\r\nConnection: close\r\n` +
+        'Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n',
+    );
+  });
+  socket.write(chunk(v('a') + v('b') + v('c')));
+  const dropped = await post('/server', JSON.stringify({command: 'drop user loader'}), json);
+  assert.equal(dropped.status, 200, dropped.text);
+  socket.write(`${chunk(v('d') + v('e'))}0\r\n\r\n`);
+  await answered;
+  assert.match(text, /HTTP\/1\.1 401 /);
+  assert.ok((await countOf(database, 'Free')) <= 3);
+});

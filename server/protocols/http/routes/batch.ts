@@ -26,7 +26,7 @@ import type {BatchHandler} from '../server.ts';
 
 export interface BatchHandlerOptions {
   readonly service: SessionService;
-  readonly security: Pick<Security, 'access'>;
+  readonly security: Pick<Security, 'access' | 'current' | 'generation'>;
   readonly settings: () => Settings;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -133,12 +133,25 @@ async function readBody(
   }
 }
 
-function guardOf({security}: BatchHandlerOptions, call: BatchCall): TypeGuard | undefined {
-  const {principal, database} = call;
-  if (principal.root) return undefined;
-  const access = security.access(principal, database);
-  if (access !== undefined) return new TypeGuard(access, principal.name);
-  throw new Refusal('security.denied', `User '${principal.name}' has not access to the database`);
+/** What the user may do, as it is now: a load may take hours. */
+function guardOf({security}: BatchHandlerOptions, call: BatchCall): () => TypeGuard | undefined {
+  const {database} = call;
+  let asked = {generation: -1, guard: undefined as TypeGuard | undefined};
+  return () => {
+    const {generation} = security;
+    if (asked.generation === generation && call.principal.expiresAt === undefined) {
+      return asked.guard;
+    }
+    const principal = security.current(call.principal);
+    const access = security.access(principal, database);
+    if (access === undefined) {
+      const message = `User '${principal.name}' has not access to the database`;
+      throw new Refusal('security.denied', message);
+    }
+    const guard = principal.root ? undefined : new TypeGuard(access, principal.name);
+    asked = {generation, guard};
+    return guard;
+  };
 }
 
 function temporaryIds(options: BatchHandlerOptions): BulkIds {

@@ -355,7 +355,7 @@ class History {
     }
     const load = new BulkLoad({
       session: this.#service.databaseSession(root, this.#database.name),
-      guard: undefined,
+      guard: () => undefined,
       timers: createTimers(),
       format: 'json',
       references: 'id',
