@@ -73,6 +73,8 @@ export interface ViewDefinition {
   /** Whether each of its rows comes from one record of one type. */
   readonly isSimple: boolean;
   readonly refresh: ViewRefresh;
+  /** Who made it, and may read what it shows. Absent: root, or a release that kept nobody. */
+  readonly owner?: string;
 }
 
 export interface TypeDefinition {

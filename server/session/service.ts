@@ -665,6 +665,17 @@ export class SessionService implements Service {
     return this.#session(database);
   }
 
+  /** @throws {Refusal} `security.denied`. */
+  #guardOf(user: string, database: string): StatementContext['guard'] {
+    const {security} = this.#options;
+    const principal = security.principalOf(user);
+    const access = principal && security.access(principal, database);
+    if (principal?.root === true) return undefined;
+    if (access !== undefined) return {access, user};
+    const message = `User '${user}', in whose name it is read, may not use database '${database}'`;
+    throw new Refusal('security.denied', `${message}: have another user make it anew`);
+  }
+
   #filesOf(name: string): DatabaseFiles {
     const {engine} = this.#options;
     return {
@@ -707,6 +718,7 @@ export class SessionService implements Service {
         date: settings().get('svc.dateFormat'),
         dateTime: settings().get('svc.dateTimeFormat'),
       },
+      guardOf: user => this.#guardOf(user, database.name),
       defaultsOf: catalog => defaultEvaluator(catalog, functions, this.#options),
     });
     this.#databases.set(database, session);

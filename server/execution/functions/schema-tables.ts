@@ -217,6 +217,7 @@ function viewRows(type: CatalogType, call: CallContext): readonly MapValue[] {
     refreshMinTimeMs: figures?.minMs ?? 0,
     refreshMaxTimeMs: figures?.maxMs ?? 0,
     refreshAvgTimeMs: count === 0 ? 0 : Math.round(totalMs / count),
+    owner: view.owner ?? 'root',
     errorCount: figures?.errorCount ?? 0,
     lastRefreshDurationMs: figures?.lastMs ?? 0,
   });

@@ -3,6 +3,7 @@
  * queue of its schema commands, and how its values print.
  */
 import {Refusal} from '#server/base/errors.ts';
+import type {Cancellation} from '#server/base/cancellation.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
@@ -83,6 +84,12 @@ export interface DatabaseSessionOptions {
   readonly cacheMemory: ServerCacheMemory;
   readonly patterns: ServerPatterns;
   readonly defaultsOf: (catalog: Catalog) => DefaultEvaluator;
+  /**
+   * What somebody may do here at present; undefined: everything.
+   *
+   * @throws {Refusal} `security.denied` for one who may do nothing here, or is not there.
+   */
+  readonly guardOf: (user: string) => RunOptions['guard'];
 }
 
 export class DatabaseSession {
@@ -165,6 +172,11 @@ export class DatabaseSession {
     return this.#options.patterns;
   }
 
+  /** See DatabaseSessionOptions. */
+  guardOf(user: string): RunOptions['guard'] {
+    return this.#options.guardOf(user);
+  }
+
   get functions(): FunctionRegistry {
     return this.#options.functions;
   }
@@ -174,19 +186,19 @@ export class DatabaseSession {
    * materialized views: a new one that cannot be filled is taken back.
    */
   async change(command: SchemaCommand, options: RunOptions): Promise<MapValue> {
-    const row = await this.executor.run(command, options.signal);
-    if (command.kind === 'refresh-view') await this.views.refresh(command.name, options);
+    const row = await this.executor.run(owned(command, options.guard?.user), options.signal);
+    if (command.kind === 'refresh-view') await this.views.refresh(command.name, options.signal);
     if (command.kind === 'create-view' && row.get('created') === true) {
-      await this.#fill(command.view.name, options);
+      await this.#fill(command.view.name, options.signal);
     }
     this.views.schedule();
     if (touchesRecords.has(command.kind)) await this.views.followAll();
     return row;
   }
 
-  async #fill(view: string, options: RunOptions): Promise<void> {
+  async #fill(view: string, signal: Cancellation): Promise<void> {
     try {
-      await this.views.refresh(view, options);
+      await this.views.refresh(view, signal);
     } catch (error) {
       await this.executor.run({kind: 'drop-view', name: view, ifExists: true}, undefined);
       throw error;
@@ -260,4 +272,10 @@ export class DatabaseSession {
     if (catalog === this.schema.catalog) this.#json.set(form, json);
     return json;
   }
+}
+
+/** A view keeps who makes it, in whose name it is refreshed. */
+function owned(command: SchemaCommand, user: string | undefined): SchemaCommand {
+  if (command.kind !== 'create-view' || user === undefined) return command;
+  return {...command, view: {...command.view, owner: user}};
 }

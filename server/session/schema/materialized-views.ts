@@ -5,7 +5,10 @@
  * or nothing, and a refresh that changes nothing writes nothing. Whoever commits what an
  * incremental view reads is answered after its refresh; several who wait share one. Where each row
  * comes from one record, such a refresh looks at the changed records alone (view-records.ts). A
- * refresh that fails leaves the view as it was, and its figures say so. Figures count since the
+ * refresh that fails leaves the view as it was, and its figures say so. It reads in the name of who
+ * made the view, with the rights that he has then, whoever asks for it or writes what it reads.
+ * Invariant A3: a view shows no record that its owner may not read when it is refreshed.
+ * Figures count since the
  * database was opened; at that moment, which is its first use, incremental views come up to date,
  * because a stop may have come between a commit and its refresh.
  *
@@ -13,6 +16,7 @@
  * so that no two of them ever follow each other.
  */
 import {assert} from '#server/base/assert.ts';
+import type {Cancellation} from '#server/base/cancellation.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {requireView, viewsOf, type ViewType} from '#server/catalog/change-view.ts';
@@ -82,16 +86,16 @@ export class MaterializedViews {
   }
 
   /**
-   * Refreshes one view in the name of whoever asks.
+   * Refreshes one view, as far as whoever asks waits for it.
    *
    * @throws {Refusal} `schema.unknown-type`, and what its query and its commit are refused for.
    */
-  refresh(name: string, options: RunOptions): Promise<void> {
+  refresh(name: string, signal: Cancellation): Promise<void> {
     const {type} = requireView(this.#session.schema.catalog, name);
     const state = this.#stateOf(type.id);
     return this.#queued(state, () => {
       state.due = undefined;
-      return this.#refresh(type.id, options);
+      return this.#refresh(type.id, signal);
     });
   }
 
@@ -197,7 +201,7 @@ export class MaterializedViews {
     const state = this.#stateOf(id);
     state.pending ??= this.#queued(state, () => {
       state.pending = undefined;
-      return this.#refresh(id, this.#ownOptions());
+      return this.#refresh(id, {aborted: false});
     }).catch(() => undefined);
     return state.pending;
   }
@@ -208,12 +212,12 @@ export class MaterializedViews {
     return result;
   }
 
-  async #refresh(id: number, options: RunOptions): Promise<void> {
+  async #refresh(id: number, signal: Cancellation): Promise<void> {
     const state = this.#stateOf(id);
     const {clock} = this.#environment;
     const startedAt = clock.monotonic();
     try {
-      await this.#transact(id, options);
+      await this.#transact(id, signal);
     } catch (error) {
       state.errorCount += 1;
       state.hasFailed = true;
@@ -229,14 +233,14 @@ export class MaterializedViews {
     state.hasFailed = false;
   }
 
-  async #transact(id: number, options: RunOptions): Promise<void> {
+  async #transact(id: number, signal: Cancellation): Promise<void> {
     const state = this.#stateOf(id);
     const {due} = state;
     state.due = new Map();
     const parts = {
       session: this.#session,
       environment: this.#environment,
-      signal: options.signal,
+      signal,
       retries: attemptsMax,
       waitMs: undefined,
       requestId: undefined,
@@ -245,7 +249,7 @@ export class MaterializedViews {
         this.#followed(this.#known().incremental, changes, false),
     };
     try {
-      const traced = await transact(parts, data => this.#carryOut({id, due, data, options}));
+      const traced = await transact(parts, data => this.#carryOut({id, due, data, signal}));
       state.traced = traced();
     } catch (error) {
       this.#forget(id);
@@ -258,14 +262,17 @@ export class MaterializedViews {
     readonly id: number;
     readonly due: ReadonlyMap<string, Rid> | undefined;
     readonly data: WriteData;
-    readonly options: RunOptions;
+    readonly signal: Cancellation;
   }): Promise<() => ViewState['traced']> {
-    const {id, due, data, options} = parts;
+    const {id, due, data, signal} = parts;
     const {catalog} = data.context;
     const type = catalog.typeById(id);
     const view = type?.definition.view;
     // Dropped since it was asked for.
     if (type === undefined || view === undefined) return () => undefined;
+    const {owner} = view;
+    const guard = owner === undefined ? undefined : this.#session.guardOf(owner);
+    const options = this.#options(signal, guard);
     const rest = (): Promise<void> => this.#environment.timers.yield();
     const into: ViewWriter = {typeName: type.name, writer: data.writer, rest};
     const isTraced = view.refresh.kind === 'incremental' && view.isSimple && !view.readsOthers;
@@ -281,8 +288,8 @@ export class MaterializedViews {
       };
     }
     const rows = await this.#rows(query?.all ?? view.query, data, options);
-    const own = this.#ownOptions();
-    const old = await this.#rows(`SELECT FROM ${printName(type.name)}`, data, own);
+    const own = `SELECT FROM ${printName(type.name)}`;
+    const old = await this.#rows(own, data, this.#options(signal));
     const sources = await writeAll(into, old, rows);
     return () => (isTraced && sources ? {catalogVersion: catalog.version, sources} : undefined);
   }
@@ -319,15 +326,14 @@ export class MaterializedViews {
     return this.#views;
   }
 
-  /** In nobody's name: whoever made the view was asked for his rights then. */
-  #ownOptions(): RunOptions {
+  #options(signal: Cancellation, guard?: RunOptions['guard']): RunOptions {
     return {
       session: this.#session,
       parameters: this.#session.globals.under(new Map()),
-      signal: {aborted: false},
+      signal,
       sources: undefined,
       server: undefined,
-      guard: undefined,
+      guard,
     };
   }
 }

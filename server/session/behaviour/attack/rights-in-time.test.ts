@@ -1,6 +1,7 @@
 /**
  * What was begun with rights that are gone does not go on: M1 of the attacks. Rights that were
- * added end nothing.
+ * added end nothing. A view is read with the rights that its owner has at each refresh: H6. Holds
+ * invariant A3.
  */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
@@ -110,4 +111,66 @@ test('a principal that was given out before is asked again', async () => {
   await security.createUser({name: who.name, password: 'third-pass', databases: {'*': ['admin']}});
   await assert.rejects(insert, isRefused('security.unauthenticated'));
   assert.equal((await database.run('SELECT FROM Doc', {}, root)).length, 2);
+});
+
+const allButSecret = {
+  access: ['updateSchema'],
+  types: {'*': everything, Secret: {access: []}},
+};
+
+/** A user who may do everything but read Secret, and the view that he makes. */
+async function viewOwner(database: TestDatabase, query: string): Promise<Principal> {
+  const who = await userOf(database, 'makers');
+  await world.security.saveGroup(database.name, 'makers', allButSecret);
+  const made = `CREATE MATERIALIZED VIEW Shown AS ${query} REFRESH INCREMENTAL`;
+  const principal = world.security.principalOf(who.name);
+  assert.ok(principal !== undefined);
+  await database.run(made, {}, principal);
+  return principal;
+}
+
+const secrets = [
+  'CREATE DOCUMENT TYPE Secret',
+  'CREATE DOCUMENT TYPE Doc',
+  "INSERT INTO Secret SET name = 'top-secret'",
+];
+
+async function shown(database: TestDatabase): Promise<unknown> {
+  const [figures] = await database.run('SELECT status, owner FROM schema:materializedViews');
+  return {status: figures?.['status'], rows: await database.run('SELECT n FROM Shown')};
+}
+
+test('H6: a view shows no type that became a subtype of what it reads', async () => {
+  const database = await world.database(secrets);
+  await viewOwner(database, 'SELECT name AS n FROM Doc');
+  await database.run("INSERT INTO Doc SET name = 'plain'");
+  assert.deepEqual(await shown(database), {status: 'VALID', rows: [{n: 'plain'}]});
+  await database.run('ALTER TYPE Secret SUPERTYPE +Doc');
+  await database.run("INSERT INTO Doc SET name = 'later'");
+  assert.deepEqual(await shown(database), {status: 'ERROR', rows: [{n: 'plain'}]});
+});
+
+test('H6: a view reads along links what its owner may read', async () => {
+  const database = await world.database(secrets);
+  await viewOwner(database, 'SELECT link.name AS n FROM Doc');
+  const [secret] = await database.run('SELECT @rid AS rid FROM Secret');
+  const own = await database.run('INSERT INTO Doc SET name = 1');
+  assert.equal(own.length, 1);
+  await database.run(`INSERT INTO Doc SET link = ${String(secret?.['rid'])}`);
+  const {status} = (await shown(database)) as {status: string};
+  assert.equal(status, 'ERROR');
+  assert.ok(!JSON.stringify(await shown(database)).includes('top-secret'));
+});
+
+test('a view whose owner is gone stays as it is and says so', async () => {
+  const database = await world.database(secrets);
+  const who = await viewOwner(database, 'SELECT name AS n FROM Doc');
+  await database.run("INSERT INTO Doc SET name = 'plain'");
+  await world.security.dropUser(who.name);
+  await database.run("INSERT INTO Doc SET name = 'later'");
+  assert.deepEqual(await shown(database), {status: 'ERROR', rows: [{n: 'plain'}]});
+  await assert.rejects(
+    database.run('REFRESH MATERIALIZED VIEW Shown'),
+    isRefused('security.denied'),
+  );
 });
