@@ -8,7 +8,8 @@ import {Refusal} from '#server/base/errors.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
 import {JsonParser} from '#server/model/json-parser.ts';
 import {ServerAdministration} from '#server/node/administration.ts';
-import {EventLog} from '#server/node/event-log.ts';
+import {HealthMonitor} from '#server/monitoring/health-monitor.ts';
+import {ServerEvents} from '#server/monitoring/server-events.ts';
 import {RuntimeWatch} from '#server/node/monitoring/runtime-watch.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
@@ -114,7 +115,8 @@ test('rights are asked and changes are logged without secrets, whatever the prot
   const {settings} = resolveSettings([]);
   const administration = new ServerAdministration({
     engine: world.engine,
-    events: new EventLog(),
+    events: new ServerEvents(() => 0),
+    health: new HealthMonitor({clock: platform.clock, isEnabled: () => false, warn: () => {}}),
     runtime: new RuntimeWatch(platform.timers, createMachine()),
     makeProfiler: () => profilerWorld(platform).profiler,
     random: createRandom(),

@@ -39,17 +39,13 @@ export const serverCommands = {
     at: 'asked',
     changes: false,
     arguments: {file: optional('text', 'an earlier file of events, by its plain name')},
-    says: 'Gives the latest events of this server.',
+    says: 'Gives the latest events of this server, or those of one of its files.',
     answer: '`events` and `files`',
     refusals: ['user.invalid'],
-    run({parts}, {file}) {
-      if (file !== undefined && /[/\\]|\.\./.test(file)) {
-        throw new Refusal('user.invalid', `Invalid file name ${file.slice(0, 80)}`);
-      }
-      // Events of earlier starts are not kept, so that every named file is an empty one.
-      const events = file === undefined ? parts.administration.events() : [];
-      return {events, files: []};
-    },
+    run: ({parts: {administration}}, {file}) => ({
+      events: administration.events(file),
+      files: administration.eventFiles(),
+    }),
   }),
   shutDown: command({
     words: 'shutdown [<server...>]',

@@ -52,6 +52,21 @@ export const serverSettingRows = {
     description:
       'Folder of backups, one subfolder each database, unless backup.json names another.',
   },
+  'svc.server.logsDirectory': {
+    type: 'path',
+    default: '${svc.server.rootPath}/log',
+    scope: 'server',
+    dynamic: false,
+    description: 'Folder of the files of server events.',
+  },
+  'svc.server.healthCheck.enabled': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Whether the server warns of a disk or a heap that is almost full, and of pauses that grow.',
+  },
   'svc.server.rootPassword': {
     type: 'string',
     default: '',

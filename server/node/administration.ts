@@ -6,14 +6,15 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {ProfilerSnapshot, QueryProfiler} from '#server/monitoring/query-profiler.ts';
 import {byLabel, type Figures} from '#server/monitoring/figures.ts';
+import type {HealthMonitor} from '#server/monitoring/health-monitor.ts';
 import {isSettingKey, settingRows} from '#server/base/settings.ts';
 import type {Random} from '#server/platform/clock.ts';
-import type {Administration, ServerEvent, ServerIdentity} from '#server/session/administration.ts';
+import type {ServerEvent, ServerEvents} from '#server/monitoring/server-events.ts';
+import type {Administration, ServerIdentity} from '#server/session/administration.ts';
 import {languages} from '#server/session/statements/prepared.ts';
 import type {SessionService} from '#server/session/service.ts';
 import {uuidOf} from '#server/platform/uuid.ts';
 import type {Engine} from '#server/engine/engine.ts';
-import type {EventLog} from './event-log.ts';
 import type {RuntimeWatch} from './monitoring/runtime-watch.ts';
 import {
   diskFamilies,
@@ -25,8 +26,9 @@ import {version} from './version.ts';
 
 export interface ServerAdministrationOptions {
   readonly engine: Engine;
-  readonly events: EventLog;
+  readonly events: ServerEvents;
   readonly runtime: RuntimeWatch;
+  readonly health: HealthMonitor;
   /** Makes the profiler, which asks for figures when it begins and ends. */
   readonly makeProfiler: (snapshot: () => ProfilerSnapshot) => QueryProfiler;
   readonly random: Random;
@@ -62,15 +64,22 @@ export class ServerAdministration implements Administration {
     this.#service = service;
   }
 
-  /** Begins to watch the process. */
+  /** Begins to watch the process and its disk. */
   start(): void {
-    this.#options.runtime.start();
+    const {runtime, health, events} = this.#options;
+    const mode = this.#settings.get('svc.server.mode');
+    events.add('INFO', 'Server', `Server ${version} started in ${mode} mode`);
+    runtime.start();
+    runtime.onWindow(({meanMs}) => {
+      health.look({disk: this.#disk(), ...runtime.heap, pauseMs: meanMs});
+    });
   }
 
   /** Ends what it began, the profiler's session too. */
   end(): void {
     this.#options.runtime.end();
     this.profiler.stop();
+    this.#options.events.add('INFO', 'Server', 'Server shut down');
   }
 
   settings(): Settings {
@@ -87,7 +96,7 @@ export class ServerAdministration implements Administration {
       );
     }
     this.#settings = changed;
-    this.#options.events.record('settings', `${key} was changed`);
+    this.#options.events.add('INFO', 'Server', `setting ${key} was changed`);
   }
 
   async setDatabaseSetting(database: string, key: string, value: string): Promise<void> {
@@ -97,13 +106,13 @@ export class ServerAdministration implements Administration {
 
   figures(): Figures {
     const {engine, runtime, events} = this.#options;
-    const {INFO: info, WARNING: warning, ERROR: error, CRITICAL: critical} = events.counts;
+    const {HINT: hint, INFO: info, WARNING: warning, CRITICAL: critical} = events.counts;
     return {
       ...engineFigures(engine),
       ...this.#service?.figures(),
       ...diskFamilies(this.#disk()),
       ...runtime.figures(),
-      svc_events_total: byLabel({info, warning, critical: error + critical}),
+      svc_events_total: byLabel({hint, info, warning, critical}),
     };
   }
 
@@ -140,8 +149,13 @@ export class ServerAdministration implements Administration {
     };
   }
 
-  events(): readonly ServerEvent[] {
-    return this.#options.events.list();
+  events(file?: string): readonly ServerEvent[] {
+    const {events} = this.#options;
+    return file === undefined ? events.list() : events.read(file);
+  }
+
+  eventFiles(): readonly string[] {
+    return this.#options.events.files();
   }
 
   fencedDatabases(): readonly string[] {
@@ -166,13 +180,13 @@ export class ServerAdministration implements Administration {
   }
 
   #eventCounts(): Readonly<Record<string, number>> {
-    const counts = {errors: 0, warnings: 0, info: 0, hints: 0};
-    for (const {type} of this.events()) {
-      if (type === 'ERROR' || type === 'CRITICAL') counts.errors += 1;
-      else if (type === 'WARNING') counts.warnings += 1;
-      else counts.info += 1;
-    }
-    return counts;
+    const {
+      CRITICAL: errors,
+      WARNING: warnings,
+      INFO: info,
+      HINT: hints,
+    } = this.#options.events.counts;
+    return {errors, warnings, info, hints};
   }
 }
 

@@ -20,6 +20,9 @@ import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import {processMemory} from '#server/platform/real/process-memory.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
+import {EventFiles} from '#server/monitoring/event-files.ts';
+import {HealthMonitor} from '#server/monitoring/health-monitor.ts';
+import {ServerEvents} from '#server/monitoring/server-events.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
 import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
@@ -58,7 +61,6 @@ import type {AgentModule} from './modules/agent-module.ts';
 import {createServerBackups, type ServerBackups} from './backup/server-backups.ts';
 import {dataPathsIn} from './data-paths.ts';
 import {createDefaultDatabases} from './default-databases.ts';
-import {EventLog} from './event-log.ts';
 import {createProfiler} from './monitoring/create-profiler.ts';
 import {RuntimeWatch} from './monitoring/runtime-watch.ts';
 import type {GraphFiles} from '#server/caches/vector-graph.ts';
@@ -93,7 +95,7 @@ export async function startServer(
   settings: Settings,
   prompt: PasswordPrompt,
 ): Promise<RunningServer> {
-  const events = new EventLog();
+  const events = new ServerEvents(() => Date.now());
   const logger = events.tee(
     createLogger({
       level: settings.get('svc.log.level'),
@@ -251,7 +253,7 @@ interface Parts {
   readonly authorities: readonly string[];
   readonly inForce: SettingsHolder;
   readonly logger: Logger;
-  readonly events: EventLog;
+  readonly events: ServerEvents;
   readonly prompt: PasswordPrompt;
   /** Hears of every request to the service. */
   readonly onRequest: (client: unknown) => void;
@@ -349,7 +351,7 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
 
 function createAdministration(
   given: Settings,
-  {engine, events, logger}: Parts,
+  {engine, events, logger, inForce}: Parts,
   means: StartDependencies,
   shutdown: () => void,
 ): ServerAdministration {
@@ -357,6 +359,11 @@ function createAdministration(
     engine,
     events,
     runtime: new RuntimeWatch(means.timers, createMachine()),
+    health: new HealthMonitor({
+      clock: means.clock,
+      isEnabled: () => inForce.settings().get('svc.server.healthCheck.enabled'),
+      warn: message => events.add('WARNING', 'JVM', message),
+    }),
     makeProfiler: snapshot => createProfiler(given, {...means, logger, snapshot}),
     random: means.random,
     settings: given,
@@ -458,7 +465,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       await service.close();
       await parts.cluster?.snapshots?.close();
       await engine.close();
-      parts.front.close();
+      closeRest(parts);
     },
   };
 }
@@ -466,6 +473,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
 function createMeans(given: Settings, parts: Parts): Omit<StartDependencies, 'javascript'> {
   const {cluster, authorities, engine, storeEngine, peerClient, logger} = parts;
   const clock = createClock();
+  keepEvents(given, parts, clock.now());
   const timers = createTimers();
   const random = createRandom();
   const view = cluster && new ClusterView(cluster, {clock, timers});
@@ -482,6 +490,18 @@ function createMeans(given: Settings, parts: Parts): Omit<StartDependencies, 'ja
     databaseDirectory: dataPathsIn(given).databaseDirectory,
   });
   return {cluster: view, clock, random, timers};
+}
+
+/** What is open as long as the process has anything to tell. */
+function closeRest({front, events}: Parts): void {
+  front.close();
+  events.close();
+}
+
+/** Events are written from now on: the folder is this server's alone. */
+function keepEvents(given: Settings, {events, logger}: Parts, startedAt: number): void {
+  const directory = resolve(given.get('svc.server.logsDirectory'));
+  events.keepIn(new EventFiles({disk: createDisk(), directory, startedAt, logger}));
 }
 
 /** Runs after the start of a member, which may lead in a moment. */

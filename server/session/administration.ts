@@ -7,6 +7,7 @@
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Figures} from '#server/monitoring/figures.ts';
 import type {QueryProfiler} from '#server/monitoring/query-profiler.ts';
+import type {ServerEvent} from '#server/monitoring/server-events.ts';
 
 /** Facts about this server that never change while it runs. */
 export interface ServerIdentity {
@@ -15,15 +16,6 @@ export interface ServerIdentity {
   /** Constant for one installation of data, random for each start of another. */
   readonly instanceId: string;
   readonly languages: readonly string[];
-}
-
-export interface ServerEvent {
-  /** `2026-11-20 22:21:56.799`, UTC. */
-  readonly time: string;
-  readonly type: 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL';
-  readonly component: string;
-  readonly db: string | null;
-  readonly message: string;
 }
 
 export interface Administration {
@@ -40,8 +32,14 @@ export interface Administration {
   figures(): Figures;
   /** Figures by group, as `GET /server` shows them. */
   metrics(): Readonly<Record<string, unknown>>;
-  /** Latest events of the server, oldest first. */
-  events(): readonly ServerEvent[];
+  /**
+   * Events of the server, oldest first: the latest, or those of a file; none where it is not there.
+   *
+   * @throws {Refusal} `user.invalid` for a name with a path in it.
+   */
+  events(file?: string): readonly ServerEvent[];
+  /** The files of events, the newest first. */
+  eventFiles(): readonly string[];
   /** Databases that are here and cannot be used, or not wholly: damaged, or half put in place. */
   fencedDatabases(): readonly string[];
   /** Differs between a database and a later one of the same name. */

@@ -24,6 +24,7 @@ export interface LoopWindow {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
+  readonly meanMs: number;
   /** Share of the window in which the network thread was busy, 0 to 1. */
   readonly busyShare: number;
 }
@@ -47,7 +48,7 @@ export class RuntimeWatch {
   readonly #observer = new PerformanceObserver(list => this.#collected(list.getEntries()));
   readonly #listeners = new Set<(window: LoopWindow) => void>();
   #busy = performance.eventLoopUtilization();
-  #window: LoopWindow = {p50Ms: 0, p99Ms: 0, maxMs: 0, busyShare: 0};
+  #window: LoopWindow = {p50Ms: 0, p99Ms: 0, maxMs: 0, meanMs: 0, busyShare: 0};
   #cancel: () => void = () => {};
 
   constructor(timers: Pick<Timers, 'after'>, machine: Machine) {
@@ -71,6 +72,10 @@ export class RuntimeWatch {
     this.#cancel();
     this.#delays.disable();
     this.#observer.disconnect();
+  }
+
+  get heap(): {readonly heapBytes: number; readonly heapBytesMax: number} {
+    return {heapBytes: this.#machine.heapBytes, heapBytesMax: this.#machine.heapBytesMax};
   }
 
   figures(): Figures {
@@ -112,6 +117,7 @@ export class RuntimeWatch {
       p50Ms: count === 0 ? 0 : delayMs(this.#delays.percentile(50)),
       p99Ms: count === 0 ? 0 : delayMs(this.#delays.percentile(99)),
       maxMs: count === 0 ? 0 : delayMs(this.#delays.max),
+      meanMs: count === 0 ? 0 : Math.max(0, this.#delays.mean / nanosPerMs - resolutionMs),
       busyShare: Math.round(utilization * 10_000) / 10_000,
     };
     this.#delays.reset();

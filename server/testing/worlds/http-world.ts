@@ -85,6 +85,7 @@ export async function httpWorld(
     figures: () => ({}),
     metrics: () => ({}),
     events: () => [],
+    eventFiles: () => [],
     fencedDatabases: () => [],
     databaseIdentity: name => `${name}-${service.databases.has(name) ? generation : ++generation}`,
     shutdown: () => {

@@ -45,6 +45,7 @@ export class ToolWorld implements AsyncDisposable {
       metrics: () => ({}),
       figures: () => ({}),
       events: () => [],
+      eventFiles: () => [],
       fencedDatabases: () => [],
       databaseIdentity: name => name,
       shutdown: () => {},

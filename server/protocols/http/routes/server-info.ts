@@ -63,17 +63,5 @@ function metricsOf(exchange: Exchange): unknown {
   const {administration, options} = exchange.context;
   const ha = options.cluster && clusterFigures(options.cluster.state());
   const members = ha === undefined ? {} : {ha};
-  return {...absent, ...members, events: eventCounts(exchange), ...administration.metrics()};
-}
-
-function eventCounts(exchange: Exchange): unknown {
-  const events = exchange.context.administration.events();
-  const count = (...types: readonly string[]): number =>
-    events.filter(event => types.includes(event.type)).length;
-  return {
-    errors: count('ERROR', 'CRITICAL'),
-    warnings: count('WARNING'),
-    info: count('INFO'),
-    hints: 0,
-  };
+  return {...absent, ...members, ...administration.metrics()};
 }
