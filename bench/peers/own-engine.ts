@@ -66,6 +66,7 @@ function engineRun(
     indexes: new IndexPageCache(stored, memory, () => 1),
     lists: undefined,
     vectors: undefined,
+    searches: undefined,
   };
   const preparation = new PlanPreparation(plan, createFunctionRegistry());
   const operator = preparation.prepare(plan);

@@ -5,6 +5,7 @@
 import type {ColumnCache} from './column-cache.ts';
 import type {IndexPageCache} from './index-page-cache.ts';
 import type {PostingListCache} from './posting-list-cache.ts';
+import type {SearchCounts} from './search-counts.ts';
 import type {PackedAdjacency} from './shared-adjacency.ts';
 import type {VectorGraphs} from './vector-graphs.ts';
 
@@ -16,6 +17,7 @@ export interface DerivedCaches {
   readonly lists: PostingListCache | undefined;
   /** The graphs of dense vector indexes. */
   readonly vectors: VectorGraphs | undefined;
+  readonly searches: SearchCounts | undefined;
 }
 
 export const noCaches: DerivedCaches = {
@@ -24,4 +26,5 @@ export const noCaches: DerivedCaches = {
   indexes: undefined,
   lists: undefined,
   vectors: undefined,
+  searches: undefined,
 };

@@ -146,6 +146,14 @@ export class PostingListCache {
     return new ViewLists(lists, this.#memory, viewIndex);
   }
 
+  figuresOf(indexId: number): {readonly lists: number; readonly bytes: number} {
+    const {lists, terms} = this.#indexes.get(indexId) ?? {};
+    let bytes = 0;
+    for (const {list} of lists?.values() ?? []) bytes += list.bytes + listBytesMore;
+    for (const {terms: known} of terms?.values() ?? []) bytes += bytesOf(known);
+    return {lists: lists?.size ?? 0, bytes};
+  }
+
   /** Stops to listen and lets go of everything. */
   close(): void {
     this.#feed?.end();

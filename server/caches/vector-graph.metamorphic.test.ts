@@ -29,6 +29,7 @@ const options: DenseOptions = {
   dimensions: 5,
   similarity: 'EUCLIDEAN',
   quantization: 'NONE',
+  product: {subspaces: 1, clusters: 16, trainingLimit: 256},
   maxConnections: 8,
   beamWidth: 20,
   neighborOverflowFactor: 1.2,

@@ -25,6 +25,10 @@ export class VectorGraphs {
     return graph;
   }
 
+  figuresOf(indexId: number): VectorGraph['figures'] {
+    return this.#graphs.get(indexId)?.figures ?? {vectors: 0, waiting: 0, bytes: 0};
+  }
+
   get figures(): {readonly graphs: number; readonly vectors: number; readonly waiting: number} {
     const each = Array.from(this.#graphs.values(), ({figures}) => figures);
     return {

@@ -69,6 +69,9 @@ const quantizations = ['NONE', 'INT8', 'BINARY', 'PRODUCT'] as const;
 const unused: OptionRule = {kind: 'whole', default: -1, min: -1, max: -1};
 
 export const dimensionsMax = 65_536;
+/** Vectors that codes are learnt from. */
+const trainingUsual = 8_192;
+const subspacesMax = 512;
 
 export const denseOptionTable: OptionTable = new Map<string, OptionRule>([
   ['dimensions', {kind: 'whole', default: 0, min: 1, max: dimensionsMax}],
@@ -85,6 +88,9 @@ export const denseOptionTable: OptionTable = new Map<string, OptionRule>([
     'idPropertyName',
     {kind: 'text', default: 'id', read: text => text || undefined, known: ['a property']},
   ],
+  ['pqSubspaces', {kind: 'whole', default: -1, min: -1, max: 512}],
+  ['pqClusters', {kind: 'whole', default: 256, min: 2, max: 256}],
+  ['pqTrainingLimit', {kind: 'whole', default: trainingUsual, min: 256, max: 128_000}],
   ['locationCacheSize', unused],
   ['graphBuildCacheSize', unused],
   ['mutationsBeforeRebuild', unused],
@@ -94,7 +100,13 @@ export const denseOptionTable: OptionTable = new Map<string, OptionRule>([
 export interface DenseIndexOptions {
   readonly dimensions: number;
   readonly similarity: (typeof similarities)[number];
-  readonly quantization: Exclude<(typeof quantizations)[number], 'PRODUCT'>;
+  readonly quantization: (typeof quantizations)[number];
+  /** How PRODUCT keeps vectors. */
+  readonly product: {
+    readonly subspaces: number;
+    readonly clusters: number;
+    readonly trainingLimit: number;
+  };
   readonly maxConnections: number;
   readonly beamWidth: number;
   /** Undefined: as many as the number of vectors asks for. */
@@ -112,8 +124,15 @@ export function denseOptionsOf({options}: Pick<IndexDefinition, 'options'>): Den
     return (options?.get(key) ?? rule?.default) as T;
   };
   const efSearch = given<number>('efSearch');
+  const dimensions = given<number>('dimensions');
+  const subspaces = given<number>('pqSubspaces');
   return {
-    dimensions: given('dimensions'),
+    dimensions,
+    product: {
+      subspaces: subspaces > 0 ? subspaces : subspacesUsual(dimensions),
+      clusters: given('pqClusters'),
+      trainingLimit: given('pqTrainingLimit'),
+    },
     similarity: given('similarity'),
     quantization: given('quantization'),
     maxConnections: given('maxConnections'),
@@ -126,15 +145,26 @@ export function denseOptionsOf({options}: Pick<IndexDefinition, 'options'>): Den
   };
 }
 
-/** @throws {Refusal} for options that do not go together, or are not there yet. */
+/** A byte for every four dimensions. */
+function subspacesUsual(dimensions: number): number {
+  return Math.min(subspacesMax, Math.max(1, dimensions >> 2));
+}
+
+/** @throws {Refusal} for options that do not go together. */
 export function requireDenseOptions(options: MapValue): void {
-  if (options.get('dimensions') === undefined) {
+  const dimensions = options.get('dimensions');
+  if (typeof dimensions !== 'number') {
     throw new Refusal('argument', "An LSM_VECTOR index needs METADATA 'dimensions'");
   }
-  if (options.get('quantization') === 'PRODUCT') {
+  const product = [...options.keys()].find(key => key.startsWith('pq'));
+  if (product !== undefined && options.get('quantization') !== 'PRODUCT') {
+    throw new Refusal('argument', `METADATA '${product}' is of quantization PRODUCT alone`);
+  }
+  const subspaces = options.get('pqSubspaces');
+  if (typeof subspaces === 'number' && (subspaces > dimensions || subspaces === 0)) {
     throw new Refusal(
-      'not-available',
-      "METADATA 'quantization' PRODUCT is not available yet: take NONE, INT8 or BINARY",
+      'argument',
+      `METADATA 'pqSubspaces' is at least 1 and at most the dimensions, not ${subspaces}`,
     );
   }
 }

@@ -318,6 +318,7 @@ export class GraphReader implements Graph {
     const named = indexOfKind(this.#catalog, name, kindOfQuery[query.kind]);
     const index = named ?? this.#catalog.requireIndex(name);
     const reader = this.#reader;
+    this.#kept.searches?.add(index.id);
     // Own writes are in no list that is kept.
     const overlaid = reader.overlays(indexRange(index.id));
     const lists = this.#kept.lists;

@@ -13,6 +13,7 @@ const queryCount = 100;
 
 const common = {
   dimensions,
+  product: {subspaces: 32, clusters: 256, trainingLimit: 4096},
   maxConnections: 32,
   beamWidth: 100,
   neighborOverflowFactor: 1.2,
@@ -24,6 +25,7 @@ const kinds: readonly Pick<DenseOptions, 'similarity' | 'quantization'>[] = [
   {similarity: 'COSINE', quantization: 'NONE'},
   {similarity: 'EUCLIDEAN', quantization: 'INT8'},
   {similarity: 'DOT_PRODUCT', quantization: 'NONE'},
+  {similarity: 'COSINE', quantization: 'PRODUCT'},
 ];
 
 for (const kind of kinds) {

@@ -21,6 +21,7 @@ function optionsOf(similarity: Similarity, quantization: Quantization = 'NONE'):
     dimensions,
     similarity,
     quantization,
+    product: {subspaces: 16, clusters: 64, trainingLimit: 512},
     maxConnections: 32,
     beamWidth: 100,
     neighborOverflowFactor: 1.2,
@@ -96,6 +97,9 @@ const kinds: readonly (readonly [Similarity, Quantization, number])[] = [
   ['DOT_PRODUCT', 'INT8', 0.95],
   ['EUCLIDEAN', 'INT8', 0.95],
   ['COSINE', 'BINARY', 0.6],
+  ['COSINE', 'PRODUCT', 0.95],
+  ['DOT_PRODUCT', 'PRODUCT', 0.95],
+  ['EUCLIDEAN', 'PRODUCT', 0.95],
 ];
 
 for (const [similarity, quantization, least] of kinds) {
@@ -108,6 +112,12 @@ for (const [similarity, quantization, least] of kinds) {
     assert.equal(collection.index.waiting, 0);
     const recall = collection.recall();
     assert.ok(recall >= least, `recall ${recall}`);
+  });
+}
+
+for (const quantization of ['NONE', 'PRODUCT'] as const) {
+  test(`${quantization}: what was loaded answers as before, and takes what changed since`, () => {
+    loadsAgain(optionsOf('COSINE', quantization));
   });
 }
 
@@ -186,10 +196,10 @@ test('the same history answers the same', () => {
   assert.deepEqual(answers[0], answers[1]);
 });
 
-test('what was loaded answers as before, and takes what changed meanwhile', () => {
-  const collection = new Collection(optionsOf('COSINE'), 4).fill(2500);
+function loadsAgain(options: DenseOptions): void {
+  const collection = new Collection(options, 4).fill(2500);
   const bytes = collection.index.encode();
-  const again = new DenseVectors(optionsOf('COSINE'));
+  const again = new DenseVectors(options);
   assert.ok(again.load(bytes));
   // Changed since: one is gone, one is another, one is new.
   collection.remove(3);
@@ -211,6 +221,24 @@ test('what was loaded answers as before, and takes what changed meanwhile', () =
     same += again.candidates(asked, {k}).filter(rid => expected.includes(rid.position)).length;
   }
   assert.ok(same >= 190, `${same} of 200`);
+}
+
+test('codes are learnt while records come and go', () => {
+  const options = {...optionsOf('EUCLIDEAN', 'PRODUCT'), maxConnections: 8};
+  const collection = new Collection(options);
+  for (let position = 0; position < 600; position++) collection.put(position);
+  const {share} = randomNumbers(6);
+  // A turn learns from some samples or writes some rows: both are met on the way.
+  for (let turn = 0; turn < 4000; turn++) {
+    const position = Math.floor(share() * 3000);
+    if (turn % 3 === 0) collection.remove(position);
+    else collection.put(position);
+    collection.index.work();
+    if (turn % 400 === 0) assert.ok(collection.recall() > 0.95);
+  }
+  collection.settle();
+  assert.equal(collection.index.live, collection.vectors.size);
+  assert.ok(collection.recall() > 0.95);
 });
 
 test('bytes that are damaged or of another shape are not taken', () => {

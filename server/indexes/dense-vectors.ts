@@ -8,7 +8,10 @@
  */
 import {assert} from '#server/base/assert.ts';
 import type {Rid} from '#server/model/value.ts';
+import {CodeSpace} from './vector/code-space.ts';
+import {Codebook} from './vector/codebook.ts';
 import {decodeGraph, encodeGraph} from './vector/graph-file.ts';
+import {Learning} from './vector/learning.ts';
 import {type GraphShape, NeighbourGraph} from './vector/neighbour-graph.ts';
 import {nodeState} from './vector/node-table.ts';
 import {
@@ -21,25 +24,46 @@ import {
 
 export type {Similarity} from './vector/vector-space.ts';
 
-export type Quantization = 'NONE' | 'INT8' | 'BINARY';
+export type Quantization = 'NONE' | 'INT8' | 'BINARY' | 'PRODUCT';
 
 export interface DenseOptions extends GraphShape {
   readonly dimensions: number;
   readonly similarity: Similarity;
   readonly quantization: Quantization;
+  readonly product: ProductOptions;
+}
+
+export interface ProductOptions {
+  /** Bytes of a vector. */
+  readonly subspaces: number;
+  readonly clusters: number;
+  /** Vectors that are kept as floats, and then learnt from. */
+  readonly trainingLimit: number;
 }
 
 const encodings: Readonly<Record<Quantization, RowEncoding>> = {
   NONE: 'FLOAT32',
   INT8: 'INT8',
   BINARY: 'BITS',
+  // Until there are vectors enough to learn codes from.
+  PRODUCT: 'FLOAT32',
 };
 
 /** For one answer so many candidates are measured exactly, as rows keep less than the entries. */
-const overfetch: Readonly<Record<Quantization, number>> = {NONE: 1, INT8: 3, BINARY: 16};
+const overfetch: Readonly<Record<Quantization, number>> = {
+  NONE: 1,
+  INT8: 3,
+  BINARY: 16,
+  PRODUCT: 10,
+};
 
 /** Candidates that are kept while up to 25,000 vectors are searched. */
-const breadthUsual: Readonly<Record<Quantization, number>> = {NONE: 100, INT8: 140, BINARY: 200};
+const breadthUsual: Readonly<Record<Quantization, number>> = {
+  NONE: 100,
+  INT8: 140,
+  BINARY: 200,
+  PRODUCT: 200,
+};
 
 export interface CandidateRequest {
   readonly k: number;
@@ -60,16 +84,18 @@ export class DenseVectors {
   readonly #graph: NeighbourGraph;
   /** Nodes that were loaded and whose vectors are still to come. */
   #missing: Set<number> | undefined;
+  #book: Codebook | undefined;
+  /** The way from floats to codes. */
+  #learning: Learning | undefined;
 
   constructor(options: DenseOptions) {
     this.options = options;
     kernels ??= chooseKernels();
     const {dimensions, similarity, quantization} = options;
     const encoding = encodings[quantization];
-    this.#graph = new NeighbourGraph(
-      new VectorSpace({dimensions, similarity, encoding}, kernels),
-      options,
-    );
+    const space = new VectorSpace({dimensions, similarity, encoding}, kernels);
+    this.#graph = new NeighbourGraph(space, options);
+    if (quantization === 'PRODUCT') this.#learning = new Learning(space, options.product, kernels);
   }
 
   get live(): number {
@@ -81,7 +107,7 @@ export class DenseVectors {
   }
 
   get byteLength(): number {
-    return this.#graph.byteLength;
+    return this.#graph.byteLength + (this.#learning?.byteLength ?? 0);
   }
 
   /**
@@ -94,11 +120,17 @@ export class DenseVectors {
     const node = nodes.nodeOf(rid.bucket, rid.position);
     if (node !== undefined) {
       const isSame = nodes.fingerprintOf(node) === fingerprint;
-      if (this.#missing?.delete(node) === true && isSame) this.#graph.restore(node, vector);
+      if (this.#missing?.delete(node) === true && isSame) {
+        this.#graph.restore(node, vector);
+        this.#learning?.written(node, vector);
+      }
       if (isSame) return true;
       this.#graph.remove(rid.bucket, rid.position);
     }
-    return this.#graph.add(rid.bucket, rid.position, fingerprint, vector);
+    const row = nodes.next;
+    if (!this.#graph.add(rid.bucket, rid.position, fingerprint, vector)) return false;
+    this.#learning?.written(row, vector);
+    return true;
   }
 
   remove(rid: Rid): void {
@@ -107,8 +139,22 @@ export class DenseVectors {
 
   /** A turn of upkeep: a node linked, or some swept. False when there is nothing to do. */
   work(): boolean {
+    if (this.#learning !== undefined && this.#learn(this.#learning)) return true;
     // Dead nodes take the places of candidates: new ones are linked behind the sweep.
     return this.#graph.sweepNext(16) || this.#graph.linkNext();
+  }
+
+  /** A turn on the way to codes. False while there is too little to learn from. */
+  #learn(learning: Learning): boolean {
+    const {nodes} = this.#graph;
+    // What was loaded has no vectors yet.
+    if (this.#missing !== undefined) return false;
+    const space = learning.step(nodes.count);
+    if (space === undefined) return learning.isUnderWay;
+    this.#graph.moveTo(space);
+    this.#book = space.book;
+    this.#learning = undefined;
+    return true;
   }
 
   /**
@@ -146,7 +192,7 @@ export class DenseVectors {
 
   /** The graph as bytes, without the vectors. */
   encode(): Uint8Array {
-    return encodeGraph(this.#graph);
+    return encodeGraph(this.#graph, this.#book?.centroids);
   }
 
   /**
@@ -155,8 +201,20 @@ export class DenseVectors {
    * until `settle` nothing may be asked.
    */
   load(bytes: Uint8Array): boolean {
-    if (!decodeGraph(this.#graph, bytes)) return false;
+    if (!decodeGraph(this.#graph, bytes, centroids => this.#takeBook(centroids))) return false;
     this.#missing = new Set(this.#liveNodes());
+    return true;
+  }
+
+  #takeBook(centroids: Float32Array): boolean {
+    const {dimensions, quantization, product, similarity} = this.options;
+    if (quantization !== 'PRODUCT' || centroids.length !== dimensions * product.clusters) {
+      return false;
+    }
+    kernels ??= chooseKernels();
+    this.#book = new Codebook({dimensions, ...product}, centroids);
+    this.#graph.moveTo(new CodeSpace({dimensions, similarity}, this.#book, kernels));
+    this.#learning = undefined;
     return true;
   }
 

@@ -7,6 +7,7 @@
  * a statement of an open transaction. Schema commands go to the database's executor, scripts to
  * the script runner.
  */
+import {type SearchIndexFigures, searchIndexFigures} from './search/search-figures.ts';
 import type {GraphFiles} from '#server/caches/vector-graph.ts';
 import {isStoreDamage, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
@@ -471,6 +472,19 @@ export class SessionService implements Service {
 
   databaseExists(principal: Principal, name: string): boolean {
     return this.databaseNames(principal).includes(name);
+  }
+
+  searchFigures(): ReadonlyMap<string, readonly SearchIndexFigures[]> {
+    const {engine} = this.#options;
+    const found = new Map<string, readonly SearchIndexFigures[]>();
+    for (const name of engine.databases()) {
+      const database = engine.database(name);
+      const session = database && this.#databases.get(database);
+      if (session === undefined) continue;
+      const figures = searchIndexFigures(session.schema.catalog, session.kept);
+      if (figures.length > 0) found.set(name, figures);
+    }
+    return found;
   }
 
   async createDatabase(principal: Principal, name: string): Promise<void> {

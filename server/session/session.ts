@@ -7,6 +7,7 @@
  * already in the format asked for, because plans may run on another thread.
  */
 import type {Refusal} from '#server/base/errors.ts';
+import type {SearchIndexFigures} from './search/search-figures.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {JsonFormat} from '#server/model/json.ts';
@@ -16,6 +17,8 @@ import type {StatementTypes} from '#server/plan/statement-types.ts';
 import type {ChangedRecords, ChangeKind} from '#server/records/change-stream.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
 import type {WorkProgress} from './database/work-progress.ts';
+
+export type {SearchIndexFigures};
 
 /** Positional parameters are named "0", "1", ... */
 export type Parameters = ReadonlyMap<string, Value>;
@@ -243,6 +246,8 @@ export interface Service {
   /** Names that the principal may see, sorted. */
   databaseNames(principal: Principal): string[];
   databaseExists(principal: Principal, name: string): boolean;
+  /** What this server knows of the search indexes of each database that was used, by its name. */
+  searchFigures(): ReadonlyMap<string, readonly SearchIndexFigures[]>;
   createDatabase(principal: Principal, name: string): Promise<void>;
   dropDatabase(principal: Principal, name: string): Promise<void>;
   openDatabase(principal: Principal, name: string): Promise<void>;

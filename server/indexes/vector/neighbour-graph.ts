@@ -13,7 +13,7 @@
 import {assert} from '#server/base/assert.ts';
 import {CandidatePool} from './candidate-pool.ts';
 import {nodeState, NodeTable} from './node-table.ts';
-import {batchRows, type VectorSpace} from './vector-space.ts';
+import {batchRows, type RowSpace} from './vector-space.ts';
 
 export interface GraphShape {
   /** Neighbours of a node on the lowest level; half as many above. */
@@ -47,7 +47,7 @@ const levelsMax = 12;
 
 export class NeighbourGraph {
   readonly nodes: NodeTable;
-  readonly space: VectorSpace;
+  #space: RowSpace;
   readonly #shape: GraphShape;
   /** Neighbours above the lowest level, of the nodes that are there: `[level - 1]`. */
   readonly #upper = new Map<number, Uint32Array[]>();
@@ -66,12 +66,21 @@ export class NeighbourGraph {
   readonly #chosen: Uint32Array;
   readonly #sorter = new CandidatePool();
 
-  constructor(space: VectorSpace, shape: GraphShape) {
-    this.space = space;
+  constructor(space: RowSpace, shape: GraphShape) {
+    this.#space = space;
     this.#shape = shape;
     const linksMax = Math.ceil(shape.maxConnections * Math.max(1, shape.neighborOverflowFactor));
     this.nodes = new NodeTable(linksMax);
     this.#chosen = new Uint32Array(linksMax + 1);
+  }
+
+  get space(): RowSpace {
+    return this.#space;
+  }
+
+  /** Takes other rows in the place of its own: the same vectors in the same rows. */
+  moveTo(space: RowSpace): void {
+    this.#space = space;
   }
 
   /** Records that are found. */
@@ -354,6 +363,7 @@ export class NeighbourGraph {
       return;
     }
     const query = this.space.queryOf(node);
+    this.space.prepare(query);
     this.#descend(query, level + 1);
     for (let at = Math.min(level, this.#top); at >= 0; at--) {
       this.#beam(query, at, this.#shape.beamWidth);

@@ -11,7 +11,30 @@ import {kernelModule, pagesMax} from './kernel-code.ts';
 
 export type Similarity = 'COSINE' | 'DOT_PRODUCT' | 'EUCLIDEAN';
 /** How the elements of a row are kept. */
-export type RowEncoding = 'FLOAT32' | 'INT8' | 'BITS';
+export type RowEncoding = 'FLOAT32' | 'INT8' | 'BITS' | 'CODES';
+
+/** What a graph of neighbours asks of rows of vectors. */
+export interface RowSpace {
+  readonly shape: SpaceShape;
+  /** Bytes that the rows have taken. */
+  readonly byteLength: number;
+  /** Row numbers of the next call. */
+  readonly ids: Uint32Array;
+  /** Results of the last one, in the order of `ids`. */
+  readonly out: Float32Array;
+  /** Room for rows below `count`; false where a memory cannot be that large. */
+  reserve(count: number): boolean;
+  /** Writes a vector of the space's dimensions into a row that has room. */
+  write(row: number, vector: Float32Array): void;
+  /** The next distances are from this vector. */
+  setQuery(vector: Float32Array): number;
+  /** A row as a query. */
+  queryOf(row: number): number;
+  /** Many distances are going to be asked of the query, and of no other in between. */
+  prepare(query: number): void;
+  /** Distances from the query to the first `count` (1 or more) of `ids`, into `out`. */
+  measure(query: number, count: number): void;
+}
 
 type Kernel = (
   query: number,
@@ -105,7 +128,7 @@ export interface SpaceShape {
   readonly encoding: RowEncoding;
 }
 
-export class VectorSpace {
+export class VectorSpace implements RowSpace {
   readonly shape: SpaceShape;
   readonly rowBytes: number;
   readonly #vectorBytes: number;
@@ -173,6 +196,16 @@ export class VectorSpace {
   /** Where a row's vector is, as a query. */
   queryOf(row: number): number {
     return this.#placeOf(row);
+  }
+
+  /** A row is as good a query as any. */
+  prepare(_query: number): void {}
+
+  /** The vector that was written into a row of floats, of COSINE with the length 1. */
+  read(row: number): Float32Array {
+    assert(this.shape.encoding === 'FLOAT32', 'floats are read as they were written');
+    const first = this.#placeOf(row) >> 2;
+    return this.#floats.slice(first, first + this.shape.dimensions);
   }
 
   /**

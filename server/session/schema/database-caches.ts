@@ -7,6 +7,7 @@ import {ColumnCache} from '#server/caches/column-cache.ts';
 import {IndexPageCache} from '#server/caches/index-page-cache.ts';
 import {PostingListCache} from '#server/caches/posting-list-cache.ts';
 import type {DerivedCaches} from '#server/caches/derived-caches.ts';
+import {SearchCounts} from '#server/caches/search-counts.ts';
 import type {GraphFiles} from '#server/caches/vector-graph.ts';
 import {VectorGraphs} from '#server/caches/vector-graphs.ts';
 import {CacheMemory} from '#server/caches/cache-memory.ts';
@@ -49,6 +50,7 @@ export class DatabaseCaches implements DerivedCaches {
   readonly indexes: IndexPageCache;
   readonly lists: PostingListCache;
   readonly vectors: VectorGraphs;
+  readonly searches = new SearchCounts();
 
   constructor(
     database: Database,

@@ -186,6 +186,10 @@ export class WordService implements Service {
     return this.#real.databaseNames(who);
   }
 
+  searchFigures(): ReturnType<Service['searchFigures']> {
+    return this.#real.searchFigures();
+  }
+
   databaseExists(who: Principal, name: string): boolean {
     return this.#real.databaseExists(who, name);
   }

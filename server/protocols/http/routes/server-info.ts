@@ -12,6 +12,7 @@ import type {Principal} from '#server/security/principal.ts';
 import type {Exchange} from '../message/exchange.ts';
 import type {Route} from '../router.ts';
 import {answerResult, operationFor} from './administer.ts';
+import {searchMetrics} from './search-metrics.ts';
 import {runServerCommand} from './server-command.ts';
 
 export const serverRoutes: readonly Route[] = [
@@ -44,7 +45,7 @@ function describeServer(exchange: Exchange, principal: Principal): void {
   }
   if (mode !== 'default') return exchange.answerJson(200, basic);
   const {metrics, settings} = {
-    metrics: metricsOf(exchange),
+    metrics: {...metricsOf(exchange), ...searchMetrics(exchange.context.service, principal)},
     settings: settingsOf(exchange.context.settings),
   };
   exchange.answerJson(200, {...basic, metrics, settings});
@@ -58,8 +59,8 @@ function membershipOf({context}: Exchange, principal: Principal): {readonly ha?:
   return {ha: driverRecord(options.cluster.state(), databases, settings.get('svc.ha.quorum'))};
 }
 
-function metricsOf(exchange: Exchange): unknown {
-  const absent = {profiler: {}, meters: {}, executors: {}, sparseVectorIndexes: {}};
+function metricsOf(exchange: Exchange): Readonly<Record<string, unknown>> {
+  const absent = {profiler: {}, meters: {}, executors: {}};
   const {administration, options} = exchange.context;
   const ha = options.cluster && clusterFigures(options.cluster.state());
   const members = ha === undefined ? {} : {ha};

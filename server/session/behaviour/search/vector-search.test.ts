@@ -196,9 +196,15 @@ const refused: readonly (readonly [statement: string, code: string, says: RegExp
     /Unknown METADATA key 'simliarity'.*similarity/,
   ],
   [
-    'CREATE INDEX x ON Note (emb) LSM_VECTOR METADATA {"dimensions":3, "quantization":"PRODUCT"}',
-    'not-available',
-    /PRODUCT/,
+    'CREATE INDEX x ON Note (emb) LSM_VECTOR METADATA {"dimensions":3, "pqClusters":16}',
+    'argument',
+    /'pqClusters' is of quantization PRODUCT alone/,
+  ],
+  [
+    'CREATE INDEX x ON Note (emb) LSM_VECTOR METADATA ' +
+      '{"dimensions":3, "quantization":"PRODUCT", "pqSubspaces":4}',
+    'argument',
+    /'pqSubspaces' is at least 1 and at most the dimensions, not 4/,
   ],
   [
     'CREATE INDEX x ON Note (emb) LSM_VECTOR METADATA {"dimensions":0}',

@@ -1,0 +1,54 @@
+/** What one node knows of the search indexes of a database, for people and metrics. */
+import type {Catalog} from '#server/catalog/catalog.ts';
+import {familyOf} from '#server/catalog/index-families.ts';
+import type {PostingListCache} from '#server/caches/posting-list-cache.ts';
+import type {SearchCounts} from '#server/caches/search-counts.ts';
+import type {VectorGraphs} from '#server/caches/vector-graphs.ts';
+
+export interface SearchIndexFigures {
+  readonly index: string;
+  /** FULL_TEXT, LSM_VECTOR or LSM_SPARSE_VECTOR. */
+  readonly type: string;
+  /** Its build is done: searches are answered. */
+  readonly ready: boolean;
+  /** Searches on the network thread since the database was opened. */
+  readonly searches: number;
+  /** Decoded lists in memory, of words or of dimensions. */
+  readonly lists: number;
+  /** Vectors in the graph of neighbours; 0 until the index was searched. */
+  readonly vectors: number;
+  /** Vectors that are still compared one by one. */
+  readonly waiting: number;
+  readonly memoryBytes: number;
+}
+
+/** Figures of each search index, by name. Cost: a look at what is kept of each. */
+export function searchIndexFigures(
+  catalog: Catalog,
+  {
+    searches,
+    lists,
+    vectors,
+  }: {
+    readonly searches: SearchCounts;
+    readonly lists: PostingListCache;
+    readonly vectors: VectorGraphs;
+  },
+): readonly SearchIndexFigures[] {
+  return catalog.indexes
+    .filter(index => familyOf(index).isRanked)
+    .map(({id, name, kind, state}) => {
+      const list = lists.figuresOf(id);
+      const graph = vectors.figuresOf(id);
+      return {
+        index: name,
+        type: familyOf({kind}).typeName,
+        ready: state === 'ready',
+        searches: searches.of(id),
+        lists: list.lists,
+        vectors: graph.vectors,
+        waiting: graph.waiting,
+        memoryBytes: list.bytes + graph.bytes,
+      };
+    });
+}
