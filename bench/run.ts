@@ -27,8 +27,13 @@ import {hubEdges} from './W5/hub.ts';
 import {lsqb} from './W5/lsqb.ts';
 import {ownHops} from './W5/own-hops.ts';
 import {networkPatterns} from './W5/patterns.ts';
+import {denseRecall} from './recall/recall.ts';
+import {denseSearch, filteredSearch} from './W10/vectors.ts';
+import {sparseSearch} from './W12/sparse.ts';
+import {hybridSearch} from './W13/hybrid.ts';
 import {rangeSums} from './W7/range-sums.ts';
 import {scans} from './W8/scans.ts';
+import {textSearch} from './W9/text.ts';
 
 /** What every class is given. */
 export interface BenchOptions {
@@ -65,6 +70,12 @@ const classes: Readonly<Record<string, BenchClass>> = {
   hub: hubEdges,
   W7: rangeSums,
   W8: scans,
+  W9: textSearch,
+  W10: denseSearch,
+  W11: filteredSearch,
+  W12: sparseSearch,
+  W13: hybridSearch,
+  recall: denseRecall,
   W15: replicatedWrites,
   'W15-members': replicatedMembers,
   W16: failover,
