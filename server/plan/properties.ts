@@ -186,6 +186,33 @@ export function needsServer(plan: PlanNode): boolean {
   return expressionsOf(plan).some(asks) || inputsOf(plan).some(needsServer);
 }
 
+/** Whether a plan asks a search index: by a source of its own, a predicate or a function. */
+export function asksSearchIndex(plan: PlanNode): boolean {
+  if (plan.kind === 'ranked') return true;
+  if (plan.kind === 'call' && searches.has(plan.procedure)) return true;
+  const asks = (expression: Expression): boolean =>
+    (expression.kind === 'call' && searches.has(expression.name)) ||
+    (expression.kind === 'subplan' && asksSearchIndex(expression.plan)) ||
+    partsOf(expression).some(asks);
+  return expressionsOf(plan).some(asks) || inputsOf(plan).some(asksSearchIndex);
+}
+
+const searches: ReadonlySet<string> = new Set([
+  'fulltext.searchIndex',
+  'fulltext.searchFields',
+  'fulltext.searchIndexMore',
+  'fulltext.searchFieldsMore',
+  'fulltext.containsText',
+  'vector.neighbors',
+  'vector.sparseNeighbors',
+  'vector.recommend',
+  'vector.discover',
+  'vector.neighborNodes',
+  'db.index.vector.queryNodes',
+  'db.index.fulltext.queryNodes',
+  'db.index.fulltext.queryRelationships',
+]);
+
 /** The keys by which the rows certainly are sorted; empty when nothing is promised. */
 export function orderOf(plan: PlanNode): readonly SortKey[] {
   switch (plan.kind) {

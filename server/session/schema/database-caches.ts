@@ -51,12 +51,14 @@ export class DatabaseCaches implements DerivedCaches {
   readonly lists: PostingListCache;
   readonly vectors: VectorGraphs;
   readonly searches = new SearchCounts();
+  readonly #memory: ServerCacheMemory;
 
   constructor(
     database: Database,
     {clock, timers}: {readonly clock: Clock; readonly timers: Timers},
     memory: ServerCacheMemory,
   ) {
+    this.#memory = memory;
     this.adjacency = new AdjacencyCache({database, clock, timers, memory: memory.edges});
     this.columns = new ColumnCache(database, memory.columns, memory.columnRecordsMin);
     this.lists = new PostingListCache(database, memory.lists, memory.sparseWindow);
@@ -68,6 +70,11 @@ export class DatabaseCaches implements DerivedCaches {
       files: memory.graphFiles?.(database.id),
     });
     this.indexes = new IndexPageCache(database, memory.columns, memory.columnRecordsMin);
+  }
+
+  /** Whether there is any memory for lists of words or graphs of vectors. */
+  get isSearchKept(): boolean {
+    return this.#memory.lists.bytesMax > 0 || this.#memory.vectors.bytesMax > 0;
   }
 
   close(): void {

@@ -20,6 +20,7 @@ import {type SingleCreate, singleCreateOf} from '#server/execution/single-create
 import type {Value} from '#server/model/value.ts';
 import {requiredProperties} from '#server/plan/required-properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
+import {asksSearchIndex} from '#server/plan/properties.ts';
 import type {AnswerForm, ParameterUse, QueryStatement, Retry} from '#server/plan/statement.ts';
 import {Contention} from './contention.ts';
 
@@ -44,6 +45,8 @@ export interface PreparedQuery {
   readonly reportsStats: boolean;
   /** Nodes of the plan whose rows come from columns where they are kept. */
   readonly columnNodes: ReadonlySet<PlanNode>;
+  /** It asks a search index, whose lists and graphs are kept on the network thread alone. */
+  readonly searches: boolean;
   /** Names of the properties that a read asks of records; undefined: all (askedProperties). */
   readonly asked: ReadonlySet<string> | undefined;
   readonly needs: readonly ParameterUse[];
@@ -86,6 +89,7 @@ export function* preparingOptimized(
     effort,
     retry: statement.retry,
     reportsStats: statement.reportsStats ?? false,
+    searches: asksSearchIndex(plan),
     asked: writes ? undefined : requiredProperties(plan),
     needs: statement.needs ?? [],
     form: statement.form,

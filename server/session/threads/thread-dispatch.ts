@@ -38,7 +38,8 @@ export class ThreadDispatch {
   /** Whether another thread can answer it, now or when it turns out to be long. */
   mayTake({session}: StatementContext, query: PreparedQuery, data: RunData): boolean {
     if (query.writes || (data.kind === 'write' && data.transaction.hasWrites)) return false;
-    // Columns are kept on this thread alone, and make the answer faster than another thread could.
+    // What is kept on this thread alone makes the answer faster than another thread could.
+    if (query.searches && session.kept.isSearchKept) return false;
     return query.columnNodes.size === 0 || !session.kept.columns.isOn;
   }
 

@@ -234,6 +234,16 @@ test('what is not about records is answered here', async () => {
   assert.equal(threads.orders, before);
 });
 
+test('searches are answered here, where their lists are kept', async () => {
+  await there.run('CREATE PROPERTY D.t STRING');
+  await there.run('CREATE INDEX ON D (t) FULL_TEXT');
+  const ordersBefore = threads.orders;
+  for (const condition of ["SEARCH_INDEX('D[t]', '7') = true", "t CONTAINSTEXT '7'"]) {
+    assert.deepEqual(await there.run(`SELECT n FROM D WHERE ${condition}`), [{n: 7}]);
+  }
+  assert.equal(threads.orders, ordersBefore);
+});
+
 test('a read that is told to stop is answered, and its thread is free', async () => {
   const stop = new AbortController();
   const cross = 'MATCH (a:D), (b:D) WHERE a.n + b.n < 0 RETURN count(*)';

@@ -169,7 +169,7 @@ export class ThreadRunner {
     return {
       database,
       views: {figures: () => undefined},
-      // Columns are read where they are kept: such plans do not come here.
+      // Columns and search indexes are read where they are kept: such plans do not come here.
       kept: {...noCaches, adjacency},
       get javascript() {
         return javascript();

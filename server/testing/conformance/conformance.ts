@@ -13,6 +13,7 @@
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {runHttp} from './http.ts';
+import {runLucene} from './lucene.ts';
 import {runOpenCypher} from './opencypher.ts';
 import {runSqlInventory} from './sql-inventory.ts';
 import {matches, type SuiteOutcome, type SuiteSource, type Tolerance, tolerances} from './suite.ts';
@@ -42,6 +43,7 @@ const suites: Readonly<Record<string, Suite>> = {
     run: runSqlInventory,
     needsServer: true,
   },
+  lucene: {baseline: 'lucene-baseline.json', run: runLucene, needsServer: true},
   opencypher: {baseline: 'opencypher-baseline.json', run: runOpenCypher, needsServer: false},
 };
 

@@ -13,6 +13,12 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
+import {
+  type FullTextAnswer,
+  luceneAnswer,
+  luceneDifference,
+  type LuceneHit,
+} from '#server/testing/property/lucene-answers.ts';
 import {LuceneCorpus} from '#server/testing/property/lucene-corpus.ts';
 import {ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 
@@ -21,11 +27,6 @@ after(() => world.close());
 
 const corpus = new LuceneCorpus(9, 240);
 const recorded = readFileSync(join(import.meta.dirname, 'testdata/lucene.txt'), 'utf8');
-
-interface Hit {
-  readonly document: number;
-  readonly score: number;
-}
 
 for (const part of recorded.split('@ ').slice(1)) {
   const [head = '', ...lines] = part.split('\n');
@@ -41,42 +42,22 @@ for (const part of recorded.split('@ ').slice(1)) {
     const rows = corpus.documents.map((t, n) => new Map<string, Value>(Object.entries({t, n})));
     await database.run('INSERT INTO D CONTENT :rows', {parameters: new Map([['rows', rows]])});
     for (const [at, query] of corpus.queries.entries()) {
-      compare(await answerOf(database, query), lines[at] ?? '', query);
+      const expected = luceneAnswer(lines[at] ?? '');
+      assert.equal(luceneDifference(await answerOf(database, query), expected), undefined, query);
     }
   });
 }
 
-async function answerOf(
-  database: TestDatabase,
-  query: string,
-): Promise<readonly Hit[] | 'refused'> {
+async function answerOf(database: TestDatabase, query: string): Promise<FullTextAnswer> {
   try {
     const rows = await database.run(
       'SELECT n AS document, $score AS score FROM D ' +
         "WHERE SEARCH_INDEX('D[t]', :q) = true ORDER BY $score DESC LIMIT 10",
       {parameters: new Map([['q', query]])},
     );
-    return rows as unknown as readonly Hit[];
+    return rows as unknown as readonly LuceneHit[];
   } catch (error) {
     if (error instanceof Refusal && error.code === 'search.syntax') return 'refused';
     throw error;
-  }
-}
-
-function compare(found: readonly Hit[] | 'refused', line: string, query: string): void {
-  if (line === 'refused' || found === 'refused') return assert.equal(found, line, query);
-  const expected = line.split(' ').flatMap((text): Hit[] => {
-    const [document, score] = text.split(':').map(Number);
-    return document === undefined || score === undefined ? [] : [{document, score}];
-  });
-  assert.equal(found.length, expected.length, query);
-  for (const [at, {document, score}] of expected.entries()) {
-    const own: Hit = found[at] ?? {document: -1, score: Number.NaN};
-    const slack = 1e-5 * Math.max(1, score);
-    assert.ok(Math.abs(own.score - score) <= slack, `${query}: ${own.score} for ${score}`);
-    const isTied = expected.some(
-      (other, place) => place !== at && Math.abs(other.score - score) <= slack,
-    );
-    if (!isTied && at < 9) assert.equal(own.document, document, query);
   }
 }
