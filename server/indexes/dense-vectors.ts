@@ -60,7 +60,7 @@ const overfetch: Readonly<Record<Quantization, number>> = {
 /** Candidates that are kept while up to 25,000 vectors are searched. */
 const breadthUsual: Readonly<Record<Quantization, number>> = {
   NONE: 100,
-  INT8: 140,
+  INT8: 200,
   BINARY: 200,
   PRODUCT: 200,
 };
