@@ -144,6 +144,9 @@ interface PostOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What a transaction sees of those of others. */
+export type IsolationLevel = 'READ_COMMITTED' | 'REPEATABLE_READ';
+
 /** One user at one server. */
 export class Client extends Caller {
   readonly #options: ClientOptions;
@@ -188,10 +191,7 @@ export class Client extends Caller {
   }
 
   /** Opens a transaction. */
-  async begin(
-    database: string,
-    isolationLevel?: 'READ_COMMITTED' | 'REPEATABLE_READ',
-  ): Promise<Session> {
+  async begin(database: string, isolationLevel?: IsolationLevel): Promise<Session> {
     const body = isolationLevel === undefined ? '' : printJson({isolationLevel});
     const path = `/api/v1/begin/${encodeURIComponent(database)}`;
     const answer = accepted(await this.send({method: 'POST', path, body, again: false}));

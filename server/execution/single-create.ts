@@ -14,7 +14,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {Assignment, PlanNode} from '#server/plan/node.ts';
 import type {GraphWriter} from './graph-writer.ts';
-import {storable} from './operators/writes/assignments.ts';
+import {type ContentRules, setContent, setProperty} from './operators/writes/assignments.ts';
 
 /** What is there before the statement runs. */
 type Given = Extract<Expression, {readonly kind: 'literal' | 'parameter'}>;
@@ -26,12 +26,7 @@ type Step =
       readonly value: Given;
       readonly dropsNull: boolean;
     }
-  | {
-      readonly kind: 'content';
-      readonly value: Given;
-      readonly dropsNull: boolean;
-      readonly replace: boolean;
-    };
+  | ({readonly kind: 'content'; readonly value: Given} & Required<ContentRules>);
 
 export type SingleRecord = StoredRecord;
 
@@ -111,26 +106,11 @@ export function singleProperties(
   for (const step of steps) {
     const given =
       step.value.kind === 'literal' ? step.value.value : (parameters.get(step.value.name) ?? null);
-    if (step.kind === 'set') put(properties, step.name, given, step);
-    else if (!(given instanceof Map)) return undefined;
-    else {
-      if (step.replace) properties.clear();
-      for (const [name, value] of given as ReadonlyMap<string, Value>) {
-        if (!name.startsWith('@')) put(properties, name, value, step);
-      }
-    }
+    if (step.kind === 'set') setProperty(properties, step.name, given, step.dropsNull);
+    else if (given instanceof Map) setContent(properties, given, step);
+    else return undefined;
   }
   return properties;
-}
-
-function put(
-  properties: Map<string, Value>,
-  name: string,
-  given: Value,
-  {dropsNull}: Pick<Step, 'dropsNull'>,
-): void {
-  if (given === null && dropsNull) properties.delete(name);
-  else properties.set(name, storable(given));
 }
 
 /** @throws {Refusal} what stands in the way of such a record. */

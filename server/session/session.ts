@@ -13,6 +13,7 @@ import type {Principal} from '#server/security/principal.ts';
 import type {JsonFormat} from '#server/model/json.ts';
 import type {RowEncoding} from '#server/model/row-encoding.ts';
 import type {Value} from '#server/model/value.ts';
+import type {Isolation} from '#server/transactions/transaction-contract.ts';
 import type {StatementTypes} from '#server/plan/statement-types.ts';
 import type {ChangedRecords, ChangeKind} from '#server/records/change-stream.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
@@ -230,7 +231,7 @@ export interface Service {
   begin(
     principal: Principal,
     database: string,
-    isolation: 'READ_COMMITTED' | 'REPEATABLE_READ',
+    isolation: Isolation,
     tag?: string,
   ): Promise<string>;
   commit(

@@ -1,7 +1,8 @@
 /** Each anomaly is found in the smallest history that shows it, and in no other. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {type Attempt, findAnomalies, type Level} from './anomalies.ts';
+import type {Isolation} from '#server/transactions/transaction-contract.ts';
+import {type Attempt, findAnomalies} from './anomalies.ts';
 
 type Step = readonly [object: string, seenOrValue: readonly number[] | number];
 
@@ -9,7 +10,7 @@ type Step = readonly [object: string, seenOrValue: readonly number[] | number];
 function attempt(
   name: string,
   steps: readonly (Step | readonly Step[])[],
-  options: {level?: Level; isAborted?: boolean; committed?: number; begun?: number} = {},
+  options: {level?: Isolation; isAborted?: boolean; committed?: number; begun?: number} = {},
 ): Attempt {
   const {level = 'REPEATABLE_READ', isAborted = false, committed = 100, begun = 0} = options;
   return {

@@ -8,8 +8,7 @@
  * G2 has more of them and is write skew, which both levels allow: it is counted.
  * Source: Adya, Weak Consistency (1999); lists of appended values as in Elle (Kingsbury, 2020).
  */
-
-export type Level = 'READ_COMMITTED' | 'REPEATABLE_READ';
+import type {Isolation} from '#server/transactions/transaction-contract.ts';
 
 /** Values in the order of their writes; of a set the order means nothing. */
 export type Objects = ReadonlyMap<string, readonly number[]>;
@@ -32,7 +31,7 @@ export interface Append {
 /** One transaction, whatever became of it. Times are numbers that grow. */
 export interface Attempt {
   readonly name: string;
-  readonly level: Level;
+  readonly level: Isolation;
   readonly begun: number;
   readonly steps: readonly (Look | Append)[];
   /** When its commit was acknowledged; undefined: it was refused or rolled back. */

@@ -6,7 +6,7 @@
  * what fails (`ServerError`, `CommandError`, `UsageError`, ...), and whoever called says it.
  */
 import {randomUUID} from 'node:crypto';
-import type {Client, Result, Row} from '#server/client/client.ts';
+import type {Client, IsolationLevel, Result, Row} from '#server/client/client.ts';
 import {nearest} from '../arguments.ts';
 import {CommandError, type Output, print, UsageError} from '../command.ts';
 import {countOf, planOf, printAnswer} from '../statement.ts';
@@ -27,8 +27,6 @@ export interface ConsoleOptions {
   readonly limit: number | undefined;
   readonly params: Readonly<Record<string, unknown>>;
 }
-
-export type Isolation = 'READ_COMMITTED' | 'REPEATABLE_READ';
 
 /** Between two requests to end a statement: it may not have arrived when the first was sent. */
 const stopMillis = 200;
@@ -261,7 +259,7 @@ function changesOf({fields}: Pick<Result, 'fields'>): string {
     .join('');
 }
 
-function levelOf(word: string | undefined): Isolation | undefined {
+function levelOf(word: string | undefined): IsolationLevel | undefined {
   if (word === undefined) return undefined;
   const level = word.toUpperCase();
   if (level === 'READ_COMMITTED' || level === 'REPEATABLE_READ') return level;

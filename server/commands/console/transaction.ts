@@ -7,7 +7,13 @@
  * types, so an idle transaction is used every few seconds; how long it may stay open at all is the
  * server's to say.
  */
-import type {Client, Result, Session, StatementOptions} from '#server/client/client.ts';
+import type {
+  Client,
+  IsolationLevel,
+  Result,
+  Session,
+  StatementOptions,
+} from '#server/client/client.ts';
 import {NotConnected, ServerError} from '#server/client/server-error.ts';
 import {CommandError} from '../command.ts';
 
@@ -31,7 +37,7 @@ export class ConsoleTransaction {
   static async begin(
     client: Client,
     database: string,
-    level: 'READ_COMMITTED' | 'REPEATABLE_READ' | undefined,
+    level: IsolationLevel | undefined,
   ): Promise<ConsoleTransaction> {
     return new ConsoleTransaction(database, await client.begin(database, level));
   }

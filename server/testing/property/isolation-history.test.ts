@@ -2,9 +2,10 @@
  * Random histories hold what the levels promise, and would not if a part of the promise's
  * machinery failed: the same histories with that part broken are found out.
  */
+import type {Isolation} from '#server/transactions/transaction-contract.ts';
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
-import {findAnomalies, type History, type Level} from '#server/simulation/anomalies.ts';
+import {findAnomalies, type History} from '#server/simulation/anomalies.ts';
 import {ConflictWindow} from '#server/transactions/conflict-window.ts';
 import {ServiceWorld} from '../worlds/service-world.ts';
 import {bothLevels, HistoryTally, type LevelOf, runHistory} from './isolation-history.ts';
@@ -35,7 +36,7 @@ test('random histories of both levels side by side show no anomaly', async conte
 });
 
 test('histories of READ_COMMITTED, held to REPEATABLE_READ, show read skew', async () => {
-  const level: Level = 'REPEATABLE_READ';
+  const level: Isolation = 'REPEATABLE_READ';
   let isFound = false;
   for (let seed = 1; !isFound && seed <= 20; seed += 1) {
     const {attempts, ...rest} = await historyOf(seed, () => 'READ_COMMITTED');

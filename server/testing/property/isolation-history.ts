@@ -6,6 +6,7 @@
  * two indexes hold as well. A hub has an edge to every cell, by which cells are read too, and gets
  * a marked edge with some of the appends: the marks are a set to which anybody may add.
  */
+import type {Isolation} from '#server/transactions/transaction-contract.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {RunRequest} from '#server/session/session.ts';
 import {
@@ -14,7 +15,6 @@ import {
   type Findings,
   findAnomalies,
   type History,
-  type Level,
   type Look,
 } from '#server/simulation/anomalies.ts';
 import {createSeededRandom, type SeededRandom} from '#server/simulation/seeded-random.ts';
@@ -83,7 +83,7 @@ const questions: readonly ((random: SeededRandom) => Question)[] = [
   }),
 ];
 
-export type LevelOf = (random: SeededRandom) => Level;
+export type LevelOf = (random: SeededRandom) => Isolation;
 
 export const bothLevels: LevelOf = random =>
   random.chance(50) ? 'READ_COMMITTED' : 'REPEATABLE_READ';
@@ -137,7 +137,7 @@ class HistoryRun {
   /** When it was committed; undefined when it was refused or rolled back. */
   async #transaction(
     random: SeededRandom,
-    level: Level,
+    level: Isolation,
     steps: (Look | Append)[],
   ): Promise<number | undefined> {
     const {service} = this.#world;
@@ -174,7 +174,7 @@ class HistoryRun {
   /** In one statement or, where that is safe, as a client does who computes for himself. */
   async #append(
     random: SeededRandom,
-    level: Level,
+    level: Isolation,
     transactionId: string,
   ): Promise<readonly (Look | Append)[]> {
     const id = random.below(cells);

@@ -31,13 +31,8 @@ function prepareOne(assignment: Assignment, compiler: Compiler): Assign {
   switch (assignment.kind) {
     case 'set': {
       const value = compiler.expression(assignment.value);
-      const {name, dropsNull} = assignment;
-      return (properties, frame) => {
-        const assigned = storable(value(frame));
-        if (assigned === null && dropsNull === true) return Number(properties.delete(name));
-        properties.set(name, assigned);
-        return 1;
-      };
+      const {name, dropsNull = false} = assignment;
+      return (properties, frame) => setProperty(properties, name, value(frame), dropsNull);
     }
     case 'remove': {
       const {name} = assignment;
@@ -65,8 +60,45 @@ function prepareOne(assignment: Assignment, compiler: Compiler): Assign {
   }
 }
 
+/** Sets or, where null takes a property away, drops one; answers whether anything changed, as 1. */
+export function setProperty(
+  properties: Map<string, Value>,
+  name: string,
+  value: Value,
+  dropsNull: boolean,
+): number {
+  const assigned = storable(value);
+  if (assigned === null && dropsNull) return Number(properties.delete(name));
+  properties.set(name, assigned);
+  return 1;
+}
+
+/** How the properties of a map become those of a record. */
+export interface ContentRules {
+  /** Whatever the map does not name is taken away. */
+  readonly replace: boolean;
+  readonly dropsNull?: boolean;
+}
+
+/** Sets what the map names, in its order; answers how many were set or taken away. */
+export function setContent(
+  properties: Map<string, Value>,
+  map: ReadonlyMap<string, Value>,
+  {replace, dropsNull = false}: ContentRules,
+): number {
+  let count = 0;
+  if (replace) {
+    for (const name of properties.keys()) if (!map.has(name)) count++;
+    properties.clear();
+  }
+  for (const [name, value] of map) {
+    if (!name.startsWith('@')) count += setProperty(properties, name, value, dropsNull);
+  }
+  return count;
+}
+
 /** A record inside a record is kept as a link to it. */
-export function storable(value: Value): Value {
+function storable(value: Value): Value {
   if (value instanceof RecordValue) return value.rid;
   const items = Array.isArray(value) ? itemsOf(value) : undefined;
   if (items?.some(item => item instanceof RecordValue) === true) return items.map(storable);
@@ -84,21 +116,7 @@ function prepareContent(
     if (map === undefined) {
       throw new Refusal('query.execution', `CONTENT needs a map, not ${describe(content)}`);
     }
-    let count = 0;
-    if (assignment.replace) {
-      count = [...properties.keys()].filter(name => !map.has(name)).length;
-      properties.clear();
-    }
-    for (const [name, property] of map) {
-      if (name.startsWith('@')) continue;
-      if (property === null && assignment.dropsNull === true) {
-        count += Number(properties.delete(name));
-        continue;
-      }
-      properties.set(name, storable(property));
-      count++;
-    }
-    return count;
+    return setContent(properties, map, assignment);
   };
 }
 
