@@ -21,6 +21,7 @@ import {functionRows} from '#server/plan/function-table.ts';
 import type {FunctionSignature} from '#server/plan/functions.ts';
 import {callText} from '#server/plan/signature.ts';
 import {type StatusRow, statusOf} from '#server/protocols/http/message/status.ts';
+import {httpReference} from './http-reference.ts';
 
 /** The generated pages by their path; `code` is every source but the table of settings itself. */
 export function manualPages(code: string): ReadonlyMap<string, string> {
@@ -32,10 +33,20 @@ export function manualPages(code: string): ReadonlyMap<string, string> {
     ['docs/sql-grammar.md', grammarPage()],
     ['docs/check.md', checkPage()],
     ['docs/administration.md', administrationPage()],
+    ['docs/http-reference.md', httpReferencePage()],
   ]);
 }
 
 const generated = '<!-- Made by `make docs` from the tables of the code; edit those. -->';
+
+function httpReferencePage(): string {
+  return page('HTTP reference', [
+    'Every route, as the OpenAPI document of a server describes it (`GET /api/v1/openapi.json`). ' +
+      '[HTTP](http.md) tells with examples how they are used together, [errors](errors.md) what ' +
+      'each status and class means.',
+    ...httpReference(),
+  ]);
+}
 
 function settingsPage(code: string): string {
   const {settings} = resolveSettings([]);
