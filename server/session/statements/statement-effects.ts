@@ -9,6 +9,7 @@
  * A script is looked at twice: as a whole before it begins, as far as its statements can be bound
  * then, and statement by statement as it runs, because what they are bound to may be made by those
  * before them. What is refused then is not written, since the transaction ends.
+ * Why: docs/design/0047-effects-of-statements.md.
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
