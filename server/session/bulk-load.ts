@@ -21,7 +21,7 @@ import {JsonLineReader} from '#server/bulk/json-line.ts';
 import type {BulkType} from '#server/bulk/type.ts';
 import {BulkWriter, type EdgeEnd} from '#server/bulk/writer.ts';
 import type {BulkIds} from './bulk-ids.ts';
-import type {MadeRecord} from './insert-record.ts';
+import type {MadeRecord} from './record-calls.ts';
 import {LineSplitter} from './bulk-lines.ts';
 import {schemaVersionFor} from './schema/bulk-schema.ts';
 import type {DatabaseSession} from './connections/database-session.ts';

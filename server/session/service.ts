@@ -7,6 +7,7 @@
  * a statement of an open transaction. Schema commands go to the database's executor, scripts to
  * the script runner.
  */
+import {setMaxListeners} from 'node:events';
 import {type SearchIndexFigures, searchIndexFigures} from './search/search-figures.ts';
 import type {GraphFiles} from '#server/caches/vector-graph.ts';
 import {isStoreDamage, Refusal} from '#server/base/errors.ts';
@@ -63,6 +64,7 @@ import {
 import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {
+  ClientConnection,
   ChangesRequest,
   ChangeSubscription,
   ResultCursor,
@@ -401,16 +403,34 @@ export class SessionService implements Service {
     return this.#changes.open(principal, this.#open(request.database), request);
   }
 
+  connect(): ClientConnection {
+    const controller = new AbortController();
+    // Each of its statements may listen.
+    setMaxListeners(0, controller.signal);
+    const connection: ClientConnection = {
+      signal: controller.signal,
+      close: () => {
+        if (controller.signal.aborted) return;
+        controller.abort();
+        this.#sessions.endWhere(session => session.connection === connection);
+        this.#queries.terminateWhere(query => query.request.signal === controller.signal);
+      },
+    };
+    return connection;
+  }
+
   begin(
     principal: Principal,
     database: string,
     isolation: Isolation,
     tag?: string,
+    connection?: ClientConnection,
   ): Promise<string> {
     this.#access(principal, database);
     const {database: opened} = this.#open(database);
     const transaction = opened.begin(isolation);
-    return Promise.resolve(this.#sessions.add(principal.name, database, transaction, tag));
+    const owner = {user: principal.name, tag, connection};
+    return Promise.resolve(this.#sessions.add(owner, database, transaction));
   }
 
   async commit(

@@ -13,6 +13,7 @@ import type {Principal} from '#server/security/principal.ts';
 import type {JsonFormat} from '#server/model/json.ts';
 import type {RowEncoding} from '#server/model/row-encoding.ts';
 import type {Value} from '#server/model/value.ts';
+import type {RecordOperation} from '#server/plan/record-statements.ts';
 import type {Isolation} from '#server/transactions/transaction-contract.ts';
 import type {StatementTypes} from '#server/plan/statement-types.ts';
 import type {ChangedRecords, ChangeKind} from '#server/records/change-stream.ts';
@@ -42,6 +43,10 @@ export interface RunRequest {
   readonly language: string;
   readonly text: string;
   readonly parameters: Parameters;
+  /** What is done with records in the place of a text, which only says so (record-calls.ts). */
+  readonly operation?: RecordOperation | undefined;
+  /** How long it may take at most; absent: as long as settings, user and statement allow. */
+  readonly timeoutMs?: number | undefined;
   /** The route is read-only: a statement that writes is refused before anything runs. */
   readonly readOnly: boolean;
   /**
@@ -197,6 +202,14 @@ export interface ChangeSubscription {
   close(): void;
 }
 
+/** A client with a connection of its own, as `Service.connect` knows it. */
+export interface ClientConnection {
+  /** Aborted when the connection has ended: the `signal` of its requests. */
+  readonly signal: AbortSignal;
+  /** Ends its transactions, rolled back, and its statements. Idempotent. */
+  close(): void;
+}
+
 /** Everything refuses with a `Refusal`; nothing here answers half a result as success. */
 export interface Service {
   /**
@@ -228,11 +241,21 @@ export interface Service {
   /** @throws {Refusal} `security.denied`, `admission.full`, `changes.lost`, `database.*`. */
   changes(principal: Principal, request: ChangesRequest): Promise<ChangeSubscription>;
 
+  /** Says that a client is there: what it opens ends with its connection. */
+  connect(): ClientConnection;
+
+  /**
+   * Begins a transaction, and answers its id.
+   *
+   * @param connection - The transaction ends with it, and is not idle before; absent: it ends when
+   *   nobody uses it for `svc.server.httpSessionExpireTimeout`.
+   */
   begin(
     principal: Principal,
     database: string,
     isolation: Isolation,
     tag?: string,
+    connection?: ClientConnection,
   ): Promise<string>;
   commit(
     principal: Principal,

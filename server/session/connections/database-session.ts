@@ -17,6 +17,11 @@ import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {Procedures} from '#server/languages/cypher/procedures.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
 import type {MapValue} from '#server/model/value.ts';
+import {
+  operationText,
+  type RecordOperation,
+  recordStatement,
+} from '#server/plan/record-statements.ts';
 import type {AnswerForm, SchemaCommand} from '#server/plan/statement.ts';
 import {noStatistics} from '#server/plan/statistics.ts';
 import type {Database} from '#server/engine/database.ts';
@@ -36,6 +41,7 @@ import {
   languages,
   type Prepared,
   type PrepareOptions,
+  prepareStatement,
   prepareText,
   preparingText,
 } from '../statements/prepared.ts';
@@ -110,6 +116,10 @@ export class DatabaseSession {
       new StatementCache({entriesMax: statementsMax, textLengthMax: statementLengthMax}),
     ]),
   );
+  readonly #operations = new StatementCache<Prepared>({
+    entriesMax: statementsMax,
+    textLengthMax: statementLengthMax,
+  });
   readonly #routines = new WeakMap<Catalog, Routines>();
   readonly #json = new WeakMap<AnswerForm, RecordJson>();
 
@@ -219,6 +229,14 @@ export class DatabaseSession {
     if (kept === undefined || catalog !== this.schema.catalog) return make();
     // What holds a password is not kept.
     return kept.get(this.#statistics.generation(), text, make, made => made.kind !== 'user');
+  }
+
+  /** Works like `prepare` for what is done with records. */
+  prepareOperation(operation: RecordOperation, {catalog}: Pick<ReadSchema, 'catalog'>): Prepared {
+    const make = (): Prepared =>
+      prepareStatement(recordStatement(operation, catalog), this.prepareOptions(catalog));
+    if (catalog !== this.schema.catalog) return make();
+    return this.#operations.get(this.#statistics.generation(), operationText(operation), make);
   }
 
   /** Prepares a text that is not cached, in steps between which `turn` lets others run. */

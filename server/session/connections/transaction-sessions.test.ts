@@ -40,7 +40,7 @@ const refusedWith = (code: string) => (error: unknown) =>
 
 test('another user or another database does not find the session', async () => {
   const {sessions} = setUp();
-  const id = sessions.add('ann', 'db', transaction());
+  const id = sessions.add({user: 'ann'}, 'db', transaction());
   assert.match(id, /^AS-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   await assert.rejects(sessions.hold('bob', 'db', id), refusedWith('transaction.gone'));
   await assert.rejects(sessions.hold('ann', 'other', id), refusedWith('transaction.gone'));
@@ -49,7 +49,7 @@ test('another user or another database does not find the session', async () => {
 
 test('a second statement waits for the first', async () => {
   const {sessions} = setUp();
-  const id = sessions.add('ann', 'db', transaction());
+  const id = sessions.add({user: 'ann'}, 'db', transaction());
   const first = await sessions.hold('ann', 'db', id);
   let held = false;
   const second = sessions.hold('ann', 'db', id).then(() => (held = true));
@@ -63,7 +63,7 @@ test('a second statement waits for the first', async () => {
 test('a failed statement ends the session until the client says rollback', async () => {
   const {sessions} = setUp();
   const inner = transaction();
-  const id = sessions.add('ann', 'db', inner);
+  const id = sessions.add({user: 'ann'}, 'db', inner);
   (await sessions.hold('ann', 'db', id)).fail();
   assert.equal(inner.rolledBack, 1);
   await assert.rejects(sessions.hold('ann', 'db', id), refusedWith('transaction.failed'));
@@ -74,7 +74,7 @@ test('a failed statement ends the session until the client says rollback', async
 test('a rollback waits for a commit that is under way', async () => {
   const {sessions} = setUp();
   const inner = transaction();
-  const id = sessions.add('ann', 'db', inner);
+  const id = sessions.add({user: 'ann'}, 'db', inner);
   const held = await sessions.hold('ann', 'db', id);
   held.transaction = undefined;
   let rolledBack = false;
@@ -89,7 +89,7 @@ test('a rollback waits for a commit that is under way', async () => {
 
 test('a commit of unknown outcome is remembered as one', async () => {
   const {sessions} = setUp();
-  const id = sessions.add('ann', 'db', transaction());
+  const id = sessions.add({user: 'ann'}, 'db', transaction());
   const held = await sessions.hold('ann', 'db', id);
   held.transaction = undefined;
   held.fail('unknown');
@@ -100,8 +100,8 @@ test('a commit of unknown outcome is remembered as one', async () => {
 test('an idle session is rolled back; one in use is not', async () => {
   const {timers, sessions} = setUp();
   const idle = transaction();
-  const idleId = sessions.add('ann', 'db', idle);
-  const busyId = sessions.add('ann', 'db', transaction());
+  const idleId = sessions.add({user: 'ann'}, 'db', idle);
+  const busyId = sessions.add({user: 'ann'}, 'db', transaction());
   await sessions.hold('ann', 'db', busyId);
   timers.advance(32_000);
   assert.equal(idle.rolledBack, 1);
@@ -111,14 +111,17 @@ test('an idle session is rolled back; one in use is not', async () => {
 
 test('more sessions than allowed are refused', () => {
   const {sessions} = setUp();
-  for (let i = 0; i < 3; i += 1) sessions.add('ann', 'db', transaction());
-  assert.throws(() => sessions.add('ann', 'db', transaction()), refusedWith('admission.full'));
+  for (let i = 0; i < 3; i += 1) sessions.add({user: 'ann'}, 'db', transaction());
+  assert.throws(
+    () => sessions.add({user: 'ann'}, 'db', transaction()),
+    refusedWith('admission.full'),
+  );
 });
 
 test('a session ended under a statement is rolled back when that has ended', async () => {
   const {sessions} = setUp();
   const inner = transaction();
-  const id = sessions.add('ann', 'db', inner);
+  const id = sessions.add({user: 'ann'}, 'db', inner);
   const held = await sessions.hold('ann', 'db', id);
   assert.equal(
     sessions.endWhere(session => session.id === id),
@@ -133,7 +136,7 @@ test('a session ended under a statement is rolled back when that has ended', asy
 
 test('a session given back goes to who waits, not to who comes then', async () => {
   const {sessions} = setUp();
-  const id = sessions.add('ann', 'db', transaction());
+  const id = sessions.add({user: 'ann'}, 'db', transaction());
   let users = 0;
   const use = async (turns: number): Promise<void> => {
     const held = await sessions.hold('ann', 'db', id);
@@ -153,7 +156,7 @@ test('a session given back goes to who waits, not to who comes then', async () =
 
 test('a commit whose outcome is not known is never said to be gone', async () => {
   const {sessions} = setUp();
-  const id = sessions.add('ann', 'db', transaction());
+  const id = sessions.add({user: 'ann'}, 'db', transaction());
   (await sessions.hold('ann', 'db', id)).end();
   sessions.committed('ann', id, 'unknown');
   await assert.rejects(sessions.hold('ann', 'db', id), refusedWith('commit.unknown'));
@@ -166,7 +169,7 @@ test('a commit whose outcome is not known is never said to be gone', async () =>
 test('a rollback does not wait for the statement that runs: it is told to stop', async () => {
   const {sessions} = setUp();
   const inner = transaction();
-  const id = sessions.add('ann', 'db', inner);
+  const id = sessions.add({user: 'ann'}, 'db', inner);
   const held = await sessions.hold('ann', 'db', id);
   assert.equal(await sessions.rollback('ann', 'db', id), true);
   assert.deepEqual([held.aborted, inner.rolledBack], [true, 0]);
@@ -178,8 +181,8 @@ test('a rollback does not wait for the statement that runs: it is told to stop',
 test('sessions of a server that leads no more say why they are gone', async () => {
   const {sessions} = setUp();
   const [idle, busy] = [transaction(), transaction()];
-  const idleId = sessions.add('ann', 'db', idle);
-  const busyId = sessions.add('ann', 'db', busy);
+  const idleId = sessions.add({user: 'ann'}, 'db', idle);
+  const busyId = sessions.add({user: 'ann'}, 'db', busy);
   const held = await sessions.hold('ann', 'db', busyId);
   assert.equal(
     sessions.endWhere(() => true, 'lost-leadership'),

@@ -9,8 +9,8 @@
  * session rolls it back; its id then answers why until the client says rollback or the
  * tombstone ages out. A session that is ended while a statement runs in it tells the statement
  * (`aborted`) and is rolled back when that has ended: nobody reads from a view that is gone. An
- * idle session is rolled back after `idleMs`. Ids are unguessable and bound to their user and
- * database. Source: docs/http.md.
+ * idle session is rolled back after `idleMs`, one that belongs to a connection when that ends. Ids
+ * are unguessable and bound to their user and database. Source: docs/http.md.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
@@ -18,7 +18,7 @@ import type {Isolation, Transaction} from '#server/transactions/transaction-cont
 import type {KeptHolder, KeptMemory} from '../kept-memory.ts';
 import {rootName} from '#server/access/users.ts';
 import {KeptVariables} from '../programs/kept-variables.ts';
-import type {RunningTransaction} from '../session.ts';
+import type {ClientConnection, RunningTransaction} from '../session.ts';
 import {uuidOf} from '#server/platform/uuid.ts';
 
 const tombstonesMax = 10_000;
@@ -38,6 +38,8 @@ interface OpenSession {
   /** By the clock that nobody sets. */
   readonly begunMs: number;
   readonly tag: string | undefined;
+  /** It ends with it, and is not idle before. */
+  readonly connection: ClientConnection | undefined;
   lastUsedMs: number;
   busy: boolean;
   /** Ended from outside while a statement runs in it. */
@@ -57,6 +59,15 @@ export interface SessionLimits {
   readonly sessionsMax: number;
   /** Most sessions that one user has open; root may have all. */
   readonly sessionsMaxOfUser: number;
+}
+
+/** Whose session it is. */
+export interface SessionOwner {
+  readonly user: string;
+  /** Free text by which the transaction is listed. */
+  readonly tag?: string | undefined;
+  /** Ends the session when it ends; absent: the session ends when it is idle. */
+  readonly connection?: ClientConnection | undefined;
 }
 
 /** One of so many sessions is root's alone. */
@@ -168,8 +179,8 @@ export class TransactionSessions {
     this.#limits = limits;
   }
 
-  /** @param tag - Free text by which the transaction is listed. */
-  add(user: string, database: string, transaction: Transaction, tag?: string): string {
+  /** Opens a session; its id. @throws {Refusal} `admission.full`. */
+  add({user, tag, connection}: SessionOwner, database: string, transaction: Transaction): string {
     this.#checkRoom(user);
     this.#counts.set(user, this.#countOf(user) + 1);
     const id = `AS-${uuidOf(this.#random)}`;
@@ -184,6 +195,7 @@ export class TransactionSessions {
       startedAt: this.#clock.now(),
       begunMs: this.#clock.monotonic(),
       tag,
+      connection,
       lastUsedMs: this.#clock.monotonic(),
       busy: false,
       aborted: false,
@@ -274,7 +286,7 @@ export class TransactionSessions {
 
   /** Rolls back every session that matches, also those in use (their next step refuses). */
   endWhere(
-    matches: (session: {user: string; database: string; id: string}) => boolean,
+    matches: (session: Pick<OpenSession, 'user' | 'database' | 'id' | 'connection'>) => boolean,
     reason: 'expired' | 'lost-leadership' = 'expired',
   ): number {
     const ended = [...this.#open.values()].filter(matches);
@@ -403,8 +415,9 @@ export class TransactionSessions {
   #sweep(idleMs: number): void {
     const now = this.#clock.monotonic();
     for (const session of this.#open.values()) {
+      const isIdle = !session.busy && session.connection === undefined;
       // Deleting the entry that is visited is safe in a Map.
-      if (!session.busy && now - session.lastUsedMs > idleMs) this.#bury(session, 'expired');
+      if (isIdle && now - session.lastUsedMs > idleMs) this.#bury(session, 'expired');
     }
   }
 }

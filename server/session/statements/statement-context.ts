@@ -75,5 +75,6 @@ export function runOptions(
 ): RunOptions {
   const {session, signal, sources, server, guard} = parts;
   const parameters = session.globals.under(given);
-  return {session, parameters, signal, sources, server, guard};
+  const {timeoutMs} = parts.request;
+  return {session, parameters, signal, sources, server, guard, timeoutMs};
 }

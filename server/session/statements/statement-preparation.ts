@@ -79,10 +79,13 @@ export function prepare(
   {session, request, ahead}: StatementParts,
   context = session.schema.context,
 ): Prepared {
+  const {operation} = request;
   const prepared =
-    ahead?.catalog === context.catalog
-      ? ahead.prepared
-      : session.prepare(request.language, request.text, context);
+    operation !== undefined
+      ? session.prepareOperation(operation, context)
+      : ahead?.catalog === context.catalog
+        ? ahead.prepared
+        : session.prepare(request.language, request.text, context);
   if (request.readOnly && !isReadOnly(prepared)) throw notIdempotent();
   if (request.format === 'ndjson' && prepared.kind !== 'query') throw notIdempotent();
   if (request.permitted !== undefined) {

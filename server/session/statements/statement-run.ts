@@ -86,6 +86,8 @@ export interface RunOptions {
   readonly guard: {readonly access: DatabaseAccess; readonly user: string} | undefined;
   /** Wall clock that the statement sees; absent: that of its beginning. */
   readonly startedAt?: number;
+  /** How long the client lets it take; absent or 0: as long as others do. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** What a run reads, and the schema that is in force there. */
@@ -322,8 +324,9 @@ function contextOf(
     memo: new SubplanMemo(),
     counts: newWriteCounts(),
   };
-  const serverMs =
+  const allowedMs =
     smallest(serverTimeoutMs(catalog, environment), readTimeoutOf(query, options)) ?? 0;
+  const serverMs = smallest(options.timeoutMs, allowedMs) ?? 0;
   if (query.timeoutMs === undefined && serverMs === 0) return unbounded;
   const ownMs = query.timeoutMs && numberWithoutRow(query.timeoutMs, unbounded);
   const timeoutMs = smallest(ownMs, serverMs);

@@ -34,6 +34,8 @@ export interface PlanTask {
   /** A shape of JSON, or the name of an encoding. */
   readonly format: JsonFormatName | {readonly encoding: string};
   readonly spending: ThreadSpending;
+  /** What the client lets it take; undefined: no end of its own. */
+  readonly timeoutMs: number | undefined;
   readonly patterns: ServerPatterns;
   /** Wall clock at the statement's start. */
   readonly startedAt: number;

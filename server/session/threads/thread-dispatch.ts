@@ -77,6 +77,7 @@ export class ThreadDispatch {
       requested: rest,
       format: typeof format === 'string' ? format : {encoding: format.name},
       spending: this.#spending(),
+      timeoutMs: parts.request.timeoutMs,
       patterns: parts.session.patterns,
       startedAt: environment.clock.now(),
       guard: parts.guard && {user: parts.guard.user, groups: parts.guard.access.groups},

@@ -147,7 +147,7 @@ export class ThreadRunner {
   }
 
   #optionsOf(order: PlanTask, adjacency: SharedAdjacency, signal: Cancellation): RunOptions {
-    const {guard, startedAt} = order;
+    const {guard, startedAt, timeoutMs} = order;
     return {
       session: this.#homeOf(order, adjacency),
       parameters: unpackPortable(order.parameters),
@@ -156,6 +156,7 @@ export class ThreadRunner {
       server: undefined,
       guard: guard && {user: guard.user, access: new DatabaseAccess(false, guard.groups)},
       startedAt,
+      timeoutMs,
     };
   }
 

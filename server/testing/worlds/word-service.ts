@@ -14,6 +14,7 @@ import type {Principal} from '#server/security/principal.ts';
 import type {WorkProgress} from '#server/session/database/work-progress.ts';
 import type {
   ChangesRequest,
+  ClientConnection,
   ChangeSubscription,
   ResultCursor,
   RowCursor,
@@ -81,6 +82,10 @@ export class WordService implements Service {
       cursor.close();
     }
     return service;
+  }
+
+  connect(): ClientConnection {
+    return this.#real.connect();
   }
 
   rows(principal: Principal, request: RowsRequest): Promise<RowCursor> {

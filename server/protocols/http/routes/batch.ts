@@ -13,7 +13,7 @@ import {BulkIds} from '#server/session/bulk-ids.ts';
 import {SpilledIds} from '#server/session/bulk-ids-disk.ts';
 import {BulkLoad} from '#server/session/bulk-load.ts';
 import {TypeGuard} from '#server/session/guarded-graph.ts';
-import {insertRecord} from '#server/session/insert-record.ts';
+import {insertRecord} from '#server/session/record-calls.ts';
 import type {Security} from '#server/security/security.ts';
 import type {SessionService} from '#server/session/service.ts';
 import type {Principal} from '#server/security/principal.ts';
