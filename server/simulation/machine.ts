@@ -21,7 +21,6 @@ export type OperationKind =
   | 'sync-directory'
   | 'store-write'
   | 'store-sync'
-  | 'store-ingest'
   | 'store-checkpoint'
   | 'store-open';
 

@@ -24,7 +24,6 @@ import {crashImage, type Image, InMemoryDisk} from './memory/shelf.ts';
 import {
   createSeeded,
   digestOf,
-  ingestRows,
   type Operation,
   powerLossHistory,
   writeChanges,
@@ -118,19 +117,15 @@ function twinImage(history: readonly Operation[], progress: Progress): Image {
 
 /** Whether the twin may be left in the state of this digest; most losses are small. */
 function isPossible(image: Image, digest: string): boolean {
-  const open = image.pending.some(change => change.kind === 'ingest' && !change.returned);
   for (let kept = image.pending.length; kept >= 0; kept--) {
-    for (const coin of open ? [0, 1] : [0]) {
-      if (digestAfter(image, kept, coin) === digest) return true;
-    }
+    if (digestAfter(image, kept) === digest) return true;
   }
   return false;
 }
 
-function digestAfter(image: Image, kept: number, coin: number): string {
+function digestAfter(image: Image, kept: number): string {
   const copy: Image = {durable: image.durable, pending: [...image.pending], end: undefined};
-  const drawn = [kept];
-  crashImage(copy, {u32: () => drawn.pop() ?? coin, fill: () => {}});
+  crashImage(copy, {u32: () => kept, fill: () => {}});
   const shelf = new InMemoryDisk();
   shelf.create('/memory', copy.durable);
   return digestOf(createMemoryStore({shelf}));
@@ -138,7 +133,6 @@ function digestAfter(image: Image, kept: number, coin: number): string {
 
 function applyToTwin(store: ReturnType<typeof createMemoryStore>, operation: Operation): void {
   if (operation.kind === 'write') writeChanges(store, operation.changes, operation.sync);
-  else if (operation.kind === 'ingest') ingestRows(store, '/rows', operation.rows);
   else if (operation.kind === 'make-durable' || operation.kind === 'reopen') store.makeDurable();
 }
 

@@ -19,7 +19,6 @@ export type Change =
 
 export type Operation =
   | {readonly kind: 'write'; readonly changes: readonly Change[]; readonly sync: boolean}
-  | {readonly kind: 'ingest'; readonly rows: readonly (readonly [string, string])[]}
   | {readonly kind: 'make-durable' | 'compact' | 'view' | 'release' | 'reopen' | 'checkpoint'}
   | {readonly kind: 'read'; readonly seed: number};
 
@@ -81,7 +80,6 @@ function randomOperation(random: Random): Operation {
   const dice = random.u32() % 100;
   if (dice < 50) return {kind: 'write', changes: randomChanges(random), sync: dice < 6};
   if (dice < 75) return {kind: 'read', seed: random.u32()};
-  if (dice < 80) return {kind: 'ingest', rows: randomSortedRows(random)};
   if (dice < 85) return {kind: 'view'};
   if (dice < 90) return {kind: 'release'};
   if (dice < 94) return {kind: 'make-durable'};
@@ -100,8 +98,8 @@ export function randomChanges(random: Random): Change[] {
   });
 }
 
-/** Rows for one sorted file, at least one. */
-export function randomSortedRows(random: Random): [string, string][] {
+/** Rows in the order of their keys, at least one. */
+function randomSortedRows(random: Random): [string, string][] {
   const rows = new Map<string, string>();
   for (let count = 1 + (random.u32() % 20); count > 0; count--) {
     rows.set(randomKey(random), randomValue(random));
@@ -134,18 +132,6 @@ export function writeChanges(store: Store, changes: readonly Change[], sync: boo
     else batch.deleteRange(hex(change.start), hex(change.end));
   }
   store.write(batch, {sync});
-}
-
-/** Builds a sorted file at `path` and ingests it. */
-export function ingestRows(
-  store: Store,
-  path: string,
-  rows: readonly (readonly [string, string])[],
-): void {
-  const writer = store.sortedFileWriter(path);
-  for (const [key, value] of rows) writer.put(hex(key), hex(value));
-  writer.finish();
-  store.ingest(path);
 }
 
 /** Reads in ways that `seed` chooses and says what came, short enough to compare and print. */

@@ -338,53 +338,6 @@ function testSnapshots({name, open}: StoreHarness): void {
 }
 
 function testFiles({name, open, path}: StoreHarness): void {
-  test(`${name}: an ingested file replaces and adds rows, for new readers alone`, async () => {
-    const store = await filled(open, 'ingest', {a: 'old', b: 'old', z: 'old'});
-    const snapshot = store.snapshot();
-    const writer = store.sortedFileWriter(path('ingest.sorted'));
-    writer.put(bytes('b'), bytes('new'));
-    assert.throws(() => writer.put(bytes('b'), bytes('again')), /ascend strictly/);
-    assert.throws(() => writer.put(bytes('a'), bytes('back')), /ascend strictly/);
-    for (const n of numbers(5000)) writer.put(bytes(`c${keyOf(n)}`), Buffer.alloc(300, n));
-    assert.ok(writer.finish() > 0);
-    store.ingest(path('ingest.sorted'));
-    assert.equal(store.get(bytes('b'))?.toString(), 'new');
-    assert.equal(store.get(bytes('a'))?.toString(), 'old');
-    assert.ok(store.get(bytes(`c${keyOf(4999)}`))?.equals(Buffer.alloc(300, 4999)));
-    assert.equal(dump(snapshot), 'a=old b=old z=old');
-    snapshot.release();
-    fill(store, {b: 'newer'});
-    assert.equal(store.get(bytes('b'))?.toString(), 'newer');
-    assert.throws(() => store.ingest(path('ingest.sorted')), 'the file was taken');
-
-    const empty = store.sortedFileWriter(path('empty.sorted'));
-    assert.equal(empty.finish(), 0);
-    const abandoned = store.sortedFileWriter(path('abandoned.sorted'));
-    for (const n of numbers(5000)) abandoned.put(bytes(keyOf(n)), Buffer.alloc(300));
-    abandoned.abandon();
-    assert.throws(() => store.ingest(path('abandoned.sorted')));
-    store.close();
-    const again = await open('ingest');
-    assert.equal(again.get(bytes('b'))?.toString(), 'newer');
-    again.close();
-  });
-
-  test(`${name}: rows ingested into an empty store outlive snapshot and compaction`, async () => {
-    const store = await open('first ingest');
-    const writer = store.sortedFileWriter(path('first.sorted'));
-    for (const n of numbers(20)) writer.put(bytes(keyOf(n)), bytes('ingested'));
-    writer.finish();
-    store.ingest(path('first.sorted'));
-    const snapshot = store.snapshot();
-    fill(store, {[keyOf(3)]: 'new', z: 'new'});
-    store.compact();
-    assert.equal(dump(snapshot).split(' ').length, 20);
-    assert.equal(dump(store).split(' ').length, 21);
-    assert.equal(store.get(bytes(keyOf(0)))?.toString(), 'ingested');
-    snapshot.release();
-    store.close();
-  });
-
   test(`${name}: a checkpoint is a store of its own, as of its moment`, async () => {
     const store = await filled(open, 'source', {a: '1', b: '2'});
     store.makeDurable();

@@ -1,6 +1,6 @@
 /**
  * One random history, three stores, equal answers: reads after every few writes, on the store and
- * on snapshots, over reopening, compaction, checkpoints and ingests. The RocksDB directory changes
+ * on snapshots, over reopening, compaction and checkpoints. The RocksDB directory changes
  * its engine at every reopening, clean or after a kill. A failure prints its seed; `STORE_SEED`
  * runs that one, `STORE_SEEDS` as many.
  */
@@ -18,7 +18,6 @@ import {
   createSeeded,
   describeReads,
   digestOf,
-  ingestRows,
   type Operation,
   randomHistory,
   writeChanges,
@@ -68,8 +67,6 @@ async function apply(subject: Subject, operation: Operation, step: number): Prom
   switch (operation.kind) {
     case 'write':
       return writeChanges(store, operation.changes, operation.sync);
-    case 'ingest':
-      return ingestRows(store, join(subject.scratch, `${step}.sorted`), operation.rows);
     case 'make-durable':
       return store.makeDurable();
     case 'compact':
@@ -135,7 +132,6 @@ for (const [index, engine] of engines.entries()) {
     const operations = randomHistory(createSeeded(seed), written);
     for (const operation of operations) {
       if (operation.kind === 'write') writeChanges(twin, operation.changes, false);
-      else if (operation.kind === 'ingest') ingestRows(twin, '/rows', operation.rows);
     }
     const store = closing(await openStore(path, {engine: other, mustExist: true}));
     assert.equal(digestOf(store), digestOf(twin));

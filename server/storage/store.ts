@@ -5,8 +5,7 @@
  * namespaces are key prefixes, `layout/`). Three implementations keep this contract:
  * `rocksdb/native` (our binding; all figures are measured on it), `rocksdb/fallback` (the
  * package's JavaScript API; correct, not fast) and `memory` (the crashable twin whose crash
- * model is RocksDB's: a prefix of write batches survives, plus any ingest whose call was
- * under way).
+ * model is RocksDB's: a prefix of write batches survives).
  *
  * Keys are compared as unsigned bytes. Rows cross packed in one buffer, never as one object
  * each. All calls are synchronous and run on the caller's thread. One thread at a time
@@ -172,13 +171,6 @@ export interface Store extends Reader {
    * and always in the fallback.
    */
   attachSnapshot(handle: bigint): StoreSnapshot;
-  /**
-   * Adds sorted rows from a file that `sortedFileWriter` made; atomic, durable on return,
-   * even ahead of earlier unsynced writes. The file may be moved into the store.
-   */
-  ingest(path: string): void;
-  /** Builds a sorted file for `ingest`: strictly ascending keys, then `finish()`. */
-  sortedFileWriter(path: string): SortedFileWriter;
   /** A consistent, durable copy in a new directory, by hard links where possible. */
   checkpoint(directory: string): void;
   /** Returns when every write so far survives a power loss (flushes the memtable). */
@@ -201,13 +193,6 @@ export interface Store extends Reader {
    * an attached store's close only detaches.
    */
   close(): void;
-}
-
-export interface SortedFileWriter {
-  put(key: Uint8Array, value: Uint8Array): void;
-  /** Returns the file's bytes; a writer without rows makes no file and returns 0. */
-  finish(): number;
-  abandon(): void;
 }
 
 export interface CompactOptions {

@@ -2,8 +2,7 @@
  * A child program for tests: writes a random history to a store, reports when it is through, and
  * waits to be killed. Reads STORE_PATH, STORE_ENGINE and STORE_SEED.
  */
-import {join} from 'node:path';
-import {createSeeded, ingestRows, randomHistory, writeChanges} from './random-history.ts';
+import {createSeeded, randomHistory, writeChanges} from './random-history.ts';
 import {openStore} from './rocksdb/open.ts';
 
 const operationCount = 300;
@@ -15,7 +14,6 @@ async function main(): Promise<void> {
   const store = await openStore(path, {engine, memtableBytes: 64 << 10});
   for (const operation of history) {
     if (operation.kind === 'write') writeChanges(store, operation.changes, operation.sync);
-    else if (operation.kind === 'ingest') ingestRows(store, join(path, 'rows'), operation.rows);
     else if (operation.kind === 'make-durable') store.makeDurable();
   }
   process.send?.(operationCount);

@@ -1,6 +1,6 @@
 /**
  * The twin's power losses: what was promised survives, what was not may be lost only from the end,
- * an ingest survives ahead of lost batches, and the whole range of outcomes does occur.
+ * and the whole range of outcomes does occur.
  * Holds invariant D1.
  */
 import assert from 'node:assert/strict';
@@ -26,32 +26,14 @@ test('a power loss keeps a prefix of the batches since the last durable point', 
   assert.deepEqual([...outcomes].sort(), ['abc', 'abcd', 'abcde', 'abcdef']);
 });
 
-test('an ingest survives ahead of lost batches, before and after it', () => {
-  const outcomes = new Set<string>();
-  for (let seed = 1; seed <= 60; seed++) {
-    const store = createMemoryStore();
-    put(store, 'a');
-    ingest(store, 'i');
-    put(store, 'z');
-    store.crash(createSeeded(seed));
-    const survivor = store.reopen();
-    outcomes.add(keysOf(survivor));
-    put(survivor, 'n', true);
-    survivor.crash(createSeeded(seed));
-    assert.ok(keysOf(survivor.reopen()).includes('n'));
-  }
-  assert.deepEqual([...outcomes].sort(), ['ai', 'aiz', 'i']);
-});
-
 test('a power loss inside a call leaves what the call had not promised yet open', () => {
   const outcomes: Record<MemoryStorePoint, Set<string>> = {
     write: new Set(),
     sync: new Set(),
-    ingest: new Set(),
     checkpoint: new Set(),
   };
   for (let seed = 1; seed <= 40; seed++) {
-    for (const struck of ['write', 'sync', 'ingest', 'checkpoint'] as const) {
+    for (const struck of ['write', 'sync', 'checkpoint'] as const) {
       const shelf = new InMemoryDisk();
       let armed = false;
       const store = createMemoryStore({
@@ -64,7 +46,6 @@ test('a power loss inside a call leaves what the call had not promised yet open'
       armed = true;
       assert.throws(() => {
         put(store, 'b');
-        ingest(store, 'c');
         store.checkpoint('/copy');
         put(store, 'd', true);
       }, /power loss/);
@@ -75,9 +56,8 @@ test('a power loss inside a call leaves what the call had not promised yet open'
   }
   const listed = (point: MemoryStorePoint) => [...outcomes[point]].sort().join(' ');
   assert.equal(listed('write'), 'a ab');
-  assert.equal(listed('ingest'), 'a ab abc ac');
-  assert.equal(listed('checkpoint'), 'abc ac');
-  assert.equal(listed('sync'), 'abc abcd ac');
+  assert.equal(listed('checkpoint'), 'a ab');
+  assert.equal(listed('sync'), 'a ab abd');
 });
 
 test('a killed process loses nothing, and what it left is durable after reopening', () => {
@@ -103,13 +83,6 @@ function put(store: Store, key: string, sync = false): void {
   const batch = store.batch();
   batch.put(Buffer.from(key), Buffer.from('value'));
   store.write(batch, {sync});
-}
-
-function ingest(store: Store, key: string): void {
-  const writer = store.sortedFileWriter('/sorted');
-  writer.put(Buffer.from(key), Buffer.from('value'));
-  writer.finish();
-  store.ingest('/sorted');
 }
 
 function keysOf(store: Store): string {

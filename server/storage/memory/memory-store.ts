@@ -3,7 +3,7 @@
  * every version of it one pointer, and a power loss that may be ordered at any call.
  *
  * Simulations run on it and the contract test compares it with the real stores. What may survive
- * is decided in shelf.ts; here `write` and `ingest` only keep their promises about what must.
+ * is decided in shelf.ts; here `write` only keeps its promise about what must.
  * Invariant D2: nothing leaves or enters without a copy, so no caller shares bytes with the map.
  */
 import {assert} from '#server/base/assert.ts';
@@ -11,14 +11,12 @@ import {compareBytes} from '#server/base/utf8.ts';
 import type {Random} from '#server/platform/clock.ts';
 import {PackedBatch} from '../packed-batch.ts';
 import {packLookups, PackingScanner, type RowSource} from '../packed-rows.ts';
-import {AscendingKeys} from '../sorted-rows.ts';
 import {
   type Batch,
   type PackedRows,
   type ScanOptions,
   type Scanner,
   type ScanRange,
-  type SortedFileWriter,
   type Store,
   StoreFailure,
   type StoreProperties,
@@ -27,10 +25,9 @@ import {
 } from '../store.ts';
 import {MapCursor, mapGet, type PersistentMap} from './persistent-map.ts';
 import {applyChange, type Change, crashImage, type Image, InMemoryDisk} from './shelf.ts';
-import type {SortedRow} from './shelf.ts';
 
 /** Moments at which a simulated power loss can strike inside a call. */
-export type MemoryStorePoint = 'write' | 'sync' | 'ingest' | 'checkpoint';
+export type MemoryStorePoint = 'write' | 'sync' | 'checkpoint';
 
 export interface MemoryStoreOptions {
   /** Where the directories lie; stores of one simulated machine share one. Default: a new one. */
@@ -118,7 +115,7 @@ class TwinStore implements MemoryStore {
     if (this.#options.takeRoom?.(batch.byteLength) === false) {
       throw new StoreFailure('no-space', 'the simulated disk is full');
     }
-    this.#add({kind: 'batch', packed: Buffer.from(batch.packed())});
+    this.#add({packed: Buffer.from(batch.packed())});
     this.#options.onPoint?.('write');
     if (options.sync === true) this.makeDurable();
   }
@@ -152,22 +149,6 @@ class TwinStore implements MemoryStore {
         if (point.holders === 0) this.#snapshots.delete(handle);
       },
     });
-  }
-
-  ingest(path: string): void {
-    this.#check();
-    const rows = this.#shelf.sortedFiles.get(path);
-    if (rows === undefined) throw new StoreFailure('absent', `no sorted file ${path}`);
-    const change: Change = {kind: 'ingest', rows, returned: false};
-    this.#add(change);
-    this.#options.onPoint?.('ingest');
-    change.returned = true;
-    this.#shelf.sortedFiles.delete(path);
-  }
-
-  sortedFileWriter(path: string): SortedFileWriter {
-    this.#check();
-    return new TwinSortedFile(this.#shelf, path);
   }
 
   checkpoint(directory: string): void {
@@ -342,34 +323,6 @@ class MapRows implements RowSource {
 function isInside(key: Uint8Array, range: ScanRange): boolean {
   if (compareBytes(key, range.start) < 0) return false;
   return range.end === undefined || compareBytes(key, range.end) < 0;
-}
-
-class TwinSortedFile implements SortedFileWriter {
-  readonly #shelf: InMemoryDisk;
-  readonly #path: string;
-  readonly #order = new AscendingKeys();
-  readonly #rows: SortedRow[] = [];
-  #bytes = 0;
-
-  constructor(shelf: InMemoryDisk, path: string) {
-    this.#shelf = shelf;
-    this.#path = path;
-  }
-
-  put(key: Uint8Array, value: Uint8Array): void {
-    this.#order.check(key);
-    this.#rows.push({key: Uint8Array.from(key), value: Uint8Array.from(value)});
-    this.#bytes += key.length + value.length;
-  }
-
-  finish(): number {
-    if (this.#rows.length > 0) this.#shelf.sortedFiles.set(this.#path, this.#rows);
-    return this.#bytes;
-  }
-
-  abandon(): void {
-    this.#rows.length = 0;
-  }
 }
 
 function copyOf(bytes: Uint8Array | undefined): Buffer | undefined {

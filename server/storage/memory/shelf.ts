@@ -1,9 +1,8 @@
 /**
- * What lies on the disk of the memory stores: one image per directory, and sorted files.
+ * What lies on the disk of the memory stores: one image per directory.
  *
  * The image is the crash model of RocksDB in two parts: what is durable, and the changes since,
- * of which a power loss keeps a prefix of the write batches, plus every ingest whose call had
- * returned, even ahead of lost batches, plus or minus the one whose call was under way.
+ * of which a power loss keeps a prefix.
  * Invariant D1: `durable` with all of `pending` applied is what the open store answers.
  */
 import {assert} from '#server/base/assert.ts';
@@ -11,15 +10,10 @@ import type {Random} from '#server/platform/clock.ts';
 import {forEachPackedOperation} from '../packed-batch.ts';
 import {mapDelete, mapDeleteRange, mapPut, type PersistentMap} from './persistent-map.ts';
 
-export interface SortedRow {
-  readonly key: Uint8Array;
-  readonly value: Uint8Array;
+/** One batch that a power loss may take; `packed` is owned by the change. */
+export interface Change {
+  readonly packed: Buffer;
 }
-
-/** One change that a power loss may take; `packed` is owned by the change. */
-export type Change =
-  | {readonly kind: 'batch'; readonly packed: Buffer}
-  | {readonly kind: 'ingest'; readonly rows: readonly SortedRow[]; returned: boolean};
 
 /** One directory. */
 export interface Image {
@@ -31,8 +25,6 @@ export interface Image {
 
 export class InMemoryDisk {
   readonly #images = new Map<string, Image>();
-  /** Sorted files that wait to be ingested, by path. */
-  readonly sortedFiles = new Map<string, readonly SortedRow[]>();
 
   exists(directory: string): boolean {
     return this.#images.has(directory);
@@ -72,22 +64,15 @@ export class InMemoryDisk {
 export function crashImage(image: Image, random: Random): void {
   image.end?.();
   image.end = undefined;
-  const batchCount = image.pending.filter(change => change.kind === 'batch').length;
-  let batchesKept = random.u32() % (batchCount + 1);
-  for (const change of image.pending) {
-    const kept =
-      change.kind === 'batch' ? batchesKept-- > 0 : change.returned || random.u32() % 2 === 0;
-    if (kept) image.durable = applyChange(image.durable, change);
+  const kept = random.u32() % (image.pending.length + 1);
+  for (const change of image.pending.slice(0, kept)) {
+    image.durable = applyChange(image.durable, change);
   }
   image.pending = [];
 }
 
 export function applyChange(map: PersistentMap, change: Change): PersistentMap {
   let changed = map;
-  if (change.kind === 'ingest') {
-    for (const row of change.rows) changed = mapPut(changed, row.key, row.value);
-    return changed;
-  }
   forEachPackedOperation(change.packed, {
     put(key, value) {
       changed = mapPut(changed, key, value);

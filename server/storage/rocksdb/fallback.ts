@@ -6,7 +6,7 @@
  * accepted when nothing moved meanwhile, and durability on request is a sync of the log files. Its
  * directory is the native store's: same options where they touch the format.
  */
-import {readdirSync, readFileSync, rmSync, statSync} from 'node:fs';
+import {readdirSync, readFileSync, statSync} from 'node:fs';
 import {join} from 'node:path';
 import {assert} from '#server/base/assert.ts';
 import {PackedBatch} from '../packed-batch.ts';
@@ -18,7 +18,6 @@ import {
   type Scanner,
   type ScanRange,
   type ShareableStore,
-  type SortedFileWriter,
   type Store,
   StoreFailure,
   type StoreProperties,
@@ -35,7 +34,6 @@ import {
   openContext,
 } from './fallback-binding.ts';
 import {IteratorRows, PinnedIterator} from './fallback-rows.ts';
-import {FallbackSortedFile, readSortedFile} from './fallback-sorted-file.ts';
 
 export interface FallbackOpenOptions {
   readonly createIfMissing: boolean;
@@ -193,20 +191,6 @@ class FallbackStore implements Store {
   attachSnapshot(): StoreSnapshot {
     this.#check();
     throw new StoreFailure('other', 'a snapshot of the fallback store stays on its thread');
-  }
-
-  ingest(path: string): void {
-    this.#check();
-    const {binding, context} = this.#parts;
-    const batch = binding.batch_init();
-    readSortedFile(path, (key, value) => binding.batch_put(batch, key, value, noOptions));
-    guarded(() => binding.batch_write(context, batch, {sync: true}));
-    rmSync(path, {force: true});
-  }
-
-  sortedFileWriter(path: string): SortedFileWriter {
-    this.#check();
-    return new FallbackSortedFile(path);
   }
 
   /** Only the writing thread may call it: nothing must be written while the log is copied. */

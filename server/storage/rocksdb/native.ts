@@ -7,7 +7,6 @@
  * by the C++ side (native/binding.h), so a late use is an error and never a crash. Every thread
  * loads the addon for itself and shares what is open by its number.
  */
-import {rmSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {assert, AssertionFailure} from '#server/base/assert.ts';
 import {storeDamage} from '#server/base/errors.ts';
@@ -21,7 +20,6 @@ import {
   type Scanner,
   type ScanRange,
   type ShareableStore,
-  type SortedFileWriter,
   type Store,
   StoreFailure,
   type StoreProperties,
@@ -29,7 +27,6 @@ import {
   type WriteOptions,
 } from '../store.ts';
 import {buildCheckpoint, type LiveFile} from './checkpoint.ts';
-import {NativeSortedFile} from './native-sorted-file.ts';
 
 /** The calls of the addon; each is described where it is defined, in native/. */
 export interface NativeBinding {
@@ -77,11 +74,6 @@ export interface NativeBinding {
   rest(client: number): void;
   /** Empty: from the first key, to behind the last one, nobody stops it. */
   compact(client: number, start: Uint8Array, end: Uint8Array, stop: Uint8Array): boolean;
-  ingest(client: number, path: string): void;
-  openSortedFile(client: number, path: string): number;
-  putSortedRows(client: number, writer: number, rows: Buffer): void;
-  finishSortedFile(client: number, writer: number): number;
-  abandonSortedFile(client: number, writer: number): void;
   holdFiles(client: number): LiveFile[];
   releaseFiles(client: number): void;
 }
@@ -277,17 +269,6 @@ class NativeStore extends NativeReader implements Store {
     this.check();
     this.binding.attachSnapshot(this.client, Number(handle));
     return new NativeSnapshot(this, Number(handle));
-  }
-
-  ingest(path: string): void {
-    this.check();
-    this.binding.ingest(this.client, path);
-    rmSync(path, {force: true});
-  }
-
-  sortedFileWriter(path: string): SortedFileWriter {
-    this.check();
-    return new NativeSortedFile(this.binding, this.client, path);
   }
 
   checkpoint(directory: string): void {

@@ -5,7 +5,7 @@
  */
 import {join} from 'node:path';
 import {createMarker} from '../power-loss/power-loss.ts';
-import {ingestRows, powerLossHistory, writeChanges} from '#server/storage/random-history.ts';
+import {powerLossHistory, writeChanges} from '#server/storage/random-history.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import type {Store} from '#server/storage/store.ts';
 
@@ -24,7 +24,6 @@ async function main(): Promise<void> {
   for (const [index, operation] of history.entries()) {
     mark(`begin ${index}`);
     if (operation.kind === 'write') writeChanges(store, operation.changes, operation.sync);
-    else if (operation.kind === 'ingest') ingestRows(store, join(root, 'rows'), operation.rows);
     else if (operation.kind === 'make-durable') store.makeDurable();
     else if (operation.kind === 'compact') store.compact();
     else if (operation.kind === 'checkpoint') store.checkpoint(join(root, `checkpoint-${index}`));

@@ -102,7 +102,6 @@ struct Client {
   std::vector<std::unique_ptr<Cursor>> cursors;
   std::vector<uint32_t> free_cursors;
   std::unordered_map<uint64_t, HeldSnapshot> snapshots;
-  std::vector<std::unique_ptr<rocksdb::SstFileWriter>> writers;
 };
 
 // Everything of one JavaScript thread.

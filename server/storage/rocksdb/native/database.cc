@@ -145,13 +145,6 @@ napi_value AddClient(Call& call, std::shared_ptr<Database> database, bool opener
   return call.Number(static_cast<double>(call.environment->clients.size() - 1));
 }
 
-// A compaction drops ingested rows of sequence 0 while a snapshot of sequence 0 is held: it takes
-// them for hidden by a later version. So no snapshot is ever taken at 0; any write leaves it.
-rocksdb::Status LeaveSequenceZero(rocksdb::DB* db) {
-  if (db->GetLatestSequenceNumber() > 0) return rocksdb::Status::OK();
-  return db->Delete(rocksdb::WriteOptions(), db->DefaultColumnFamily(), rocksdb::Slice("\0", 1));
-}
-
 // open(path, createIfMissing, memtableBytes, blockCacheBytes, backgroundJobs) -> client
 napi_value Open(napi_env env, napi_callback_info info) {
   Call call(env, info);
@@ -169,7 +162,6 @@ napi_value Open(napi_env env, napi_callback_info info) {
   rocksdb::DB* db = nullptr;
   if (!call.Check(rocksdb::DB::Open(database->options, path, &db))) return nullptr;
   database->db.reset(db);
-  if (!call.Check(LeaveSequenceZero(db))) return nullptr;
   database->clients = 1;
   Shared& shared = SharedState();
   {

@@ -293,89 +293,6 @@ napi_value Compact(napi_env env, napi_callback_info info) {
   return finished;
 }
 
-// ingest(client, path): the file is moved into the database where the filesystem can
-napi_value Ingest(napi_env env, napi_callback_info info) {
-  Call call(env, info);
-  Client* client = call.UsedClient();
-  if (client == nullptr) return nullptr;
-  const std::string path = call.Text(1);
-  if (!call.ok) return nullptr;
-  rocksdb::IngestExternalFileOptions options;
-  options.move_files = true;
-  options.failed_move_fall_back_to_copy = true;
-  call.Check(client->database->db->IngestExternalFile({path}, options));
-  return nullptr;
-}
-
-rocksdb::SstFileWriter* UsedWriter(Call& call, Client* client) {
-  const auto index = static_cast<uint64_t>(call.Integer(1));
-  if (index < client->writers.size() && client->writers[index] != nullptr) {
-    return client->writers[index].get();
-  }
-  if (call.ok) call.Fail("bug", "the sorted file is finished");
-  return nullptr;
-}
-
-// openSortedFile(client, path) -> writer
-napi_value OpenSortedFile(napi_env env, napi_callback_info info) {
-  Call call(env, info);
-  Client* client = call.UsedClient();
-  if (client == nullptr) return nullptr;
-  const std::string path = call.Text(1);
-  if (!call.ok) return nullptr;
-  auto writer = std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(),
-                                                         client->database->options);
-  if (!call.Check(writer->Open(path))) return nullptr;
-  client->writers.push_back(std::move(writer));
-  return call.Number(static_cast<double>(client->writers.size() - 1));
-}
-
-// putSortedRows(client, writer, packedRows): rows as scans pack them
-napi_value PutSortedRows(napi_env env, napi_callback_info info) {
-  Call call(env, info);
-  Client* client = call.UsedClient();
-  if (client == nullptr) return nullptr;
-  rocksdb::SstFileWriter* writer = UsedWriter(call, client);
-  const rocksdb::Slice rows = call.Bytes(2);
-  if (!call.ok) return nullptr;
-  size_t offset = 0;
-  while (offset < rows.size()) {
-    uint32_t key_length, value_length;
-    memcpy(&key_length, rows.data() + offset, 4);
-    memcpy(&value_length, rows.data() + offset + 4, 4);
-    const char* key = rows.data() + offset + 8;
-    const rocksdb::Status status =
-        writer->Put({key, key_length}, {key + key_length, value_length});
-    if (!call.Check(status)) return nullptr;
-    offset += 8 + static_cast<size_t>(key_length) + value_length;
-  }
-  return nullptr;
-}
-
-// finishSortedFile(client, writer) -> bytes of the file, which is synced
-napi_value FinishSortedFile(napi_env env, napi_callback_info info) {
-  Call call(env, info);
-  Client* client = call.UsedClient();
-  if (client == nullptr) return nullptr;
-  rocksdb::SstFileWriter* writer = UsedWriter(call, client);
-  if (!call.ok) return nullptr;
-  rocksdb::ExternalSstFileInfo file;
-  const rocksdb::Status status = writer->Finish(&file);
-  client->writers[static_cast<size_t>(call.Integer(1))].reset();
-  if (!call.Check(status)) return nullptr;
-  return call.Number(static_cast<double>(file.file_size));
-}
-
-// abandonSortedFile(client, writer)
-napi_value AbandonSortedFile(napi_env env, napi_callback_info info) {
-  Call call(env, info);
-  Client* client = call.UsedClient();
-  if (client == nullptr) return nullptr;
-  if (UsedWriter(call, client) == nullptr) return nullptr;
-  client->writers[static_cast<size_t>(call.Integer(1))].reset();
-  return nullptr;
-}
-
 napi_value FileEntry(Call& call, const rocksdb::LiveFileStorageInfo& file) {
   napi_value entry, name, contents, link;
   napi_create_object(call.env, &entry);
@@ -438,11 +355,6 @@ void DefineWriteCalls(napi_env env, napi_value exports, Environment* environment
   Define(env, exports, "flush", Flush, environment);
   Define(env, exports, "rest", Rest, environment);
   Define(env, exports, "compact", Compact, environment);
-  Define(env, exports, "ingest", Ingest, environment);
-  Define(env, exports, "openSortedFile", OpenSortedFile, environment);
-  Define(env, exports, "putSortedRows", PutSortedRows, environment);
-  Define(env, exports, "finishSortedFile", FinishSortedFile, environment);
-  Define(env, exports, "abandonSortedFile", AbandonSortedFile, environment);
   Define(env, exports, "holdFiles", HoldFiles, environment);
   Define(env, exports, "releaseFiles", ReleaseFiles, environment);
 }
