@@ -5,6 +5,7 @@
  * one takes three rounds of restarts: old over new, then new over old, then new alone; the first
  * line is by which a server proves itself, every line is one by which others may. At no moment do
  * two servers run that do not believe each other. A round begins when the one before is over.
+ * Source: docs/design/0050-operator.md.
  */
 import type {TokenPhase} from '#operator/objects/tokens.ts';
 import type {Action} from './decision.ts';
