@@ -46,10 +46,18 @@ export function certificateActions(observed: Observation): readonly Action[] {
     certificate.hosts === hostsHash(cluster) &&
     certificateEndMs - nowMs > marginMs;
   if (!isRight) return [issue];
-  const isSettled = nowMs - issuedMs >= durationMs(tls.settle);
   const to = nextPhase(observed, authority);
+  // To believe one more asks nothing of anybody.
+  const isSettled = to === 'joined' || nowMs - issuedMs >= durationMs(tls.settle);
   if (to === undefined || !isSettled) return [];
   return [{kind: 'write-authority', step: authority.step, to}, issue];
+}
+
+/** Milliseconds until the next step of a new authority may be due; undefined: none is under way. */
+export function authorityDueMs({cluster, certificates, nowMs}: Observation): number | undefined {
+  const {authority, issuedMs} = certificates;
+  if (authority === undefined || authority.phase === 'single') return undefined;
+  return issuedMs + durationMs(cluster.spec.tls.settle) - nowMs;
 }
 
 function nextPhase(

@@ -17,7 +17,7 @@ import {names, ordinalOfPeer} from '#operator/objects/names.ts';
 import {podTemplate} from '#operator/objects/pod-template.ts';
 import {clusterNameOf} from '#operator/objects/settings.ts';
 import {statefulSet} from '#operator/objects/stateful-set.ts';
-import {certificateActions} from './certificates.ts';
+import {authorityDueMs, certificateActions} from './certificates.ts';
 import type {Mode, Seen} from './conditions.ts';
 import type {Action, Decision} from './decision.ts';
 import {type Member, membersOf, nameOf} from './members.ts';
@@ -272,5 +272,6 @@ function recheckOf({view, plan, mode, observed}: Seen, actions: readonly Action[
     );
     return wasLed === true ? ELECTION_MS : BUSY_MS;
   }
-  return plan === undefined ? REST_MS : (plan.recheckMs ?? BUSY_MS);
+  if (plan !== undefined) return plan.recheckMs ?? BUSY_MS;
+  return Math.max(BUSY_MS, Math.min(REST_MS, authorityDueMs(observed) ?? REST_MS));
 }
