@@ -131,7 +131,11 @@ class Walk {
     const world = this.#world;
     world.faults = noFaults;
     const {podTemplate: _, image: __, ...spec} = this.#wishes.spec;
-    const restored: JsonMap = {...spec, image: {repository: 'svc/server'}, ha: {raftPort: 2434}};
+    const restored: JsonMap = {
+      ...spec,
+      image: {repository: 'svc/server'},
+      ha: {raftPort: this.#port},
+    };
     const size = this.#largest;
     this.#wishes.spec = {
       ...restored,
@@ -162,6 +166,12 @@ class Walk {
     const looks = world.counts.reconciles - reconciles;
     if (looks > 10) this.violations.push(`O4: ${looks} looks in ten minutes`);
     await world.end();
+  }
+
+  /** The port that the cluster began with: a wish for another one may have come before that. */
+  get #port(): number {
+    const [peer = ''] = this.#world.cluster().status?.initialMembers ?? [];
+    return Number(/_(\d+)$/.exec(peer)?.[1] ?? 2434);
   }
 
   /** Claims never shrink, whatever the last wish was. */
@@ -320,6 +330,18 @@ function deletePod(world: OperatorWorld): string | undefined {
   return name;
 }
 
+/**
+ * One loss more is what a cluster is made for; one beside a member that is just being replaced, or
+ * is not back yet, takes the majority.
+ */
+function canLoseOne(world: OperatorWorld): boolean {
+  const group = world.servers.groupOf(world.cluster());
+  const peers = [...(group?.peers ?? [])];
+  const isWhole = peers.every(([id, {isVoter}]) => isVoter && world.servers.isReady(id));
+  const isReplacing = world.pods().some(pod => annotationOf(pod, annotations.replace) === 'true');
+  return peers.length > 2 && isWhole && !isReplacing;
+}
+
 /** Names are printed with a run: they say what was tried. */
 const moves: Readonly<Record<string, Move>> = {
   'another size': (wishes, {random}) => withSpec(wishes, {replicas: 1 + random.below(5)}),
@@ -366,8 +388,7 @@ const moves: Readonly<Record<string, Move>> = {
     return undefined;
   },
   'a pod and its volume are lost': (_, world) => {
-    const isSafe = world.pods().length > 2;
-    const name = isSafe ? deletePod(world) : undefined;
+    const name = canLoseOne(world) ? deletePod(world) : undefined;
     if (name === undefined) return undefined;
     const ref = {kind: kinds.claim, namespace: 'shop', name: `data-${name}`};
     if (world.kubernetes.store.find(ref) !== undefined) world.kubernetes.store.remove(ref);
