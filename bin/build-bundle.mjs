@@ -19,6 +19,9 @@ import {
 import {basename, dirname, join, relative, resolve} from 'node:path';
 import {filesUnder, isCurrent, stampOf} from './build-stamp.mjs';
 
+/** What a build may be without, and the names by which server/node/modules/ has them. */
+const OPTIONAL_MODULES = {mcp: 'mcpModule'};
+
 const RELATIVE_URL = /new URL\(\s*'(\.{1,2}\/[^']+)',\s*import\.meta\.url,?\s*\)/g;
 
 /** Builds dist/ under `root` where its inputs have changed; answers one line about what it did. */
@@ -32,6 +35,7 @@ export async function buildBundle(root) {
   if (!esbuild)
     return 'bundle: skipped, esbuild is not installed; the server runs from its sources';
 
+  const without = modulesLeftOut(process.env.SVC_BUILD_WITHOUT ?? '');
   const dist = join(root, 'dist');
   const stampPath = join(dist, 'stamp');
   const outputs = entries.map(entry => join(dist, bundleName(entry)));
@@ -41,7 +45,7 @@ export async function buildBundle(root) {
   );
   const stamp = stampOf(
     [...sources, join(root, 'package.json'), join(root, 'bin/build-bundle.mjs')],
-    [esbuild.version],
+    [esbuild.version, ...without],
   );
   if (isCurrent(stampPath, stamp, outputs)) {
     // bin/svc compares times, which a checkout may have moved without changing a byte.
@@ -54,7 +58,7 @@ export async function buildBundle(root) {
   rmSync(fresh, {recursive: true, force: true});
   mkdirSync(fresh);
   try {
-    await esbuild.build(options({root, entries, fresh, dist}));
+    await esbuild.build(options({root, entries, fresh, dist, without}));
     writeFileSync(join(fresh, 'stamp'), stamp);
     rmSync(dist, {recursive: true, force: true});
     renameSync(fresh, dist);
@@ -64,7 +68,7 @@ export async function buildBundle(root) {
   return `bundle: built ${outputs.map(output => relative(root, output)).join(', ')}`;
 }
 
-function options({root, entries, fresh, dist}) {
+function options({root, entries, fresh, dist, without}) {
   return {
     absWorkingDir: root,
     entryPoints: entries,
@@ -81,7 +85,7 @@ function options({root, entries, fresh, dist}) {
     packages: 'external',
     legalComments: 'none',
     logLevel: 'silent',
-    plugins: [relativeUrls({root, entries, dist}), latePackages()],
+    plugins: [absentModules(without), relativeUrls({root, entries, dist}), latePackages()],
   };
 }
 
@@ -119,6 +123,38 @@ function latePackages() {
             });
             ${late.join('\n')}`,
         };
+      });
+    },
+  };
+}
+
+/** Names of modules between commas, sorted. */
+function modulesLeftOut(text) {
+  const names = text.split(',').map(name => name.trim().toLowerCase());
+  const without = [...new Set(names)]
+    .filter(name => name !== '')
+    .toSorted((one, other) => (one < other ? -1 : 1));
+  const unknown = without.find(name => !Object.hasOwn(OPTIONAL_MODULES, name));
+  if (unknown === undefined) return without;
+  const known = Object.keys(OPTIONAL_MODULES).join(', ');
+  throw new Error(`SVC_BUILD_WITHOUT names '${unknown}', which is no optional module: ${known}`);
+}
+
+/** Puts nothing in the place of a module that is left out, and the list of them where it is read. */
+function absentModules(without) {
+  return {
+    name: 'absent-modules',
+    setup(build) {
+      build.onLoad({filter: /\/server\/node\/modules\/[a-z-]+\.ts$/}, ({path}) => {
+        const file = bundleName(path).replace(/\.mjs$/, '');
+        if (file === 'optional-modules') {
+          return {
+            contents: `export const builtWithout = ${JSON.stringify(without)};`,
+            loader: 'js',
+          };
+        }
+        if (!without.includes(file)) return undefined;
+        return {contents: `export const ${OPTIONAL_MODULES[file]} = undefined;`, loader: 'js'};
       });
     },
   };

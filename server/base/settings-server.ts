@@ -234,6 +234,14 @@ export const serverSettingRows = {
     dynamic: true,
     description: 'Largest body of a request as it arrives; streamed batches are not counted.',
   },
+  'svc.server.plugins': {
+    type: 'string',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Names of plugins, or name:class, between commas. mcp and prometheus are on by themselves.',
+  },
   'svc.mcp.batchSizeMax': {
     type: 'integer',
     default: 10_000,

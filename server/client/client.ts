@@ -357,6 +357,16 @@ export class Client extends Caller {
     );
   }
 
+  /** What agents may do, after a change of some fields if one is given. */
+  async agentConfiguration(change?: Row): Promise<Row> {
+    const path = '/api/v1/mcp/config';
+    const outgoing =
+      change === undefined
+        ? ({method: 'GET', path, again: true} as const)
+        : ({method: 'POST', path, again: false, body: printJson(change)} as const);
+    return fieldsOf(accepted(await this.send(outgoing)));
+  }
+
   /** Creates a database; refused when it exists. */
   async createDatabase(name: string): Promise<void> {
     await this.serverCommand(`create database ${name}`);

@@ -66,10 +66,10 @@ function optionOf(
 }
 
 function checkCount(rows: readonly ArgumentRow[], positional: readonly string[]): void {
-  const least = rows.filter(row => row.count !== 'optional');
+  const least = rows.filter(row => row.count === undefined || row.count === 'many');
   const missing = least[positional.length];
   if (missing !== undefined) throw new UsageError(`${missing.name} is missing`);
-  const unbounded = rows.some(row => row.count === 'many');
+  const unbounded = rows.some(row => row.count === 'many' || row.count === 'any');
   const extra = positional[rows.length];
   if (extra !== undefined && !unbounded) {
     throw new UsageError(`there is no argument for '${extra}'; quote a value that holds blanks`);

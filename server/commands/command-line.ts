@@ -18,6 +18,7 @@ import {commandHelp, generalHelp} from './help.ts';
 import {exportCommand} from './transfer/export.ts';
 import {importCommand} from './transfer/import.ts';
 import {loadCommand} from './load.ts';
+import {mcpCommand} from './mcp.ts';
 import {queryCommand} from './query.ts';
 import {restoreCommand} from './transfer/restore.ts';
 import {settingsCommand} from './settings.ts';
@@ -35,6 +36,7 @@ const commands: readonly Command[] = [
   importCommand,
   exportCommand,
   clusterCommand,
+  mcpCommand,
   settingsCommand,
   versionCommand,
 ];

@@ -33,6 +33,8 @@ export interface About {
   readonly runtime: string;
   /** Format versions by name, such as `{log: {reads: '1', writes: '1'}}`. */
   readonly formats: Readonly<Record<string, {readonly reads: string; readonly writes: string}>>;
+  /** Optional modules that this build is without. */
+  readonly without: readonly string[];
 }
 
 /** The process as a command sees it. */
@@ -46,6 +48,8 @@ export interface RunContext {
   readonly about: About;
   /** Runs a server in the foreground until it is told to stop; answers the exit code. */
   readonly start: (options: StartOptions) => Promise<number>;
+  /** Works like `start` for a server whose standard input and output belong to an agent. */
+  readonly startForAgent: (options: StartOptions) => Promise<number>;
   /** Resolves every setting as a start would, without starting. */
   readonly settings: (options: StartOptions) => readonly SettingReport[];
 }
@@ -64,7 +68,7 @@ export interface ArgumentRow {
   readonly name: string;
   readonly says: string;
   /** Absent means exactly one. */
-  readonly count?: 'optional' | 'many';
+  readonly count?: 'optional' | 'many' | 'any';
 }
 
 /** The arguments after they were checked against the tables of the command. */

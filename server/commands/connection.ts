@@ -24,12 +24,18 @@ export const connectionOptions = {
 /** Opens a client as the options and the environment say. The caller closes it. */
 export async function connect(given: Arguments, context: RunContext): Promise<Client> {
   const {environment} = context;
-  const url = given.value('url') ?? environment['SVC_URL'] ?? 'http://127.0.0.1:2480';
-  checkUrl(url);
+  const url = urlOf(given, context);
   const user = given.value('user') ?? environment['SVC_USER'] ?? 'root';
   const password = await passwordFor(user, given, context);
   const electionRetries = electionRetriesOf(environment);
   return new Client({url, credentials: {kind: 'basic', user, password}, electionRetries});
+}
+
+/** Where the server is, by option, environment or default. @throws {CommandError} for no URL. */
+export function urlOf(given: Arguments, {environment}: RunContext): string {
+  const url = given.value('url') ?? environment['SVC_URL'] ?? 'http://127.0.0.1:2480';
+  checkUrl(url);
+  return url;
 }
 
 /** @throws {Refusal} `setting.value`. */

@@ -43,6 +43,7 @@ export function commandHelp(command: Command): string {
 
 function shape(row: ArgumentRow): string {
   if (row.count === 'optional') return `[${row.name}]`;
+  if (row.count === 'any') return `[${row.name}...]`;
   return row.count === 'many' ? `${row.name}...` : row.name;
 }
 

@@ -9,13 +9,14 @@ export const versionCommand: Command = {
   options: {json: {says: 'print it as JSON'}},
   examples: ['svc version'],
   run: async (given, context) => {
-    const {version, runtime, formats} = context.about;
+    const {version, runtime, formats, without} = context.about;
     const lines = Object.entries(formats).map(
       ([name, {reads, writes}]) => `format ${name}: reads ${reads}, writes ${writes}`,
     );
+    const absent = without.map(name => `without module ${name}`);
     const text = given.has('json')
       ? printJson(context.about)
-      : [`svc ${version}`, `runtime ${runtime}`, ...lines].join('\n');
+      : [`svc ${version}`, `runtime ${runtime}`, ...lines, ...absent].join('\n');
     await print(context.stdout, `${text}\n`);
     return 0;
   },

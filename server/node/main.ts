@@ -6,17 +6,19 @@
  */
 import {setFlagsFromString} from 'node:v8';
 import {readConfiguration} from './configuration.ts';
+import {builtWithout} from './modules/optional-modules.ts';
 import {version} from './version.ts';
 import {runCommandLine} from '#server/commands/command-line.ts';
 import type {StartOptions} from '#server/commands/command.ts';
 
-async function start(options: StartOptions): Promise<number> {
+/** The server itself is imported here, and the process ends with it. */
+async function start(options: StartOptions, duty: 'runServer' | 'runAgentServer'): Promise<number> {
   // What the server writes holds hashes of passwords and all data: nobody else reads it.
   process.umask(0o077);
   // Of this thread alone (bin/svc): others start from here, and have less to keep.
   setFlagsFromString('--initial-old-space-size=0');
-  const {runServer} = await import('./run-server.ts');
-  const code = await runServer(readConfiguration(options, process.env), {
+  const run = (await import('./run-server.ts'))[duty];
+  const code = await run(readConfiguration(options, process.env), {
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
@@ -43,8 +45,10 @@ process.exitCode = await runCommandLine({
     version,
     runtime: `Node.js ${process.version}`,
     formats: {database: {reads: '1', writes: '1'}, log: {reads: '1', writes: '1'}},
+    without: builtWithout,
   },
-  start,
+  start: options => start(options, 'runServer'),
+  startForAgent: options => start(options, 'runAgentServer'),
   settings: options => {
     const {settings, refused} = readConfiguration(options, process.env);
     const [first] = refused;

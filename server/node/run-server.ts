@@ -24,13 +24,63 @@ export interface Streams {
 
 /** Runs until it is told to stop; answers the exit code. */
 export async function runServer(configuration: Configuration, streams: Streams): Promise<number> {
+  const begun = await begin(configuration, streams);
+  if (typeof begun === 'number') return begun;
+  const {server, stop} = begun;
+  await print(streams.stdout, greeting(server));
+  const reason = await Promise.race([stop, server.ended]);
+  await print(streams.stderr, `svc: stopping (${reason})\n`);
+  await server.close();
+  return server.failure === undefined ? 0 : 1;
+}
+
+/**
+ * Runs a server whose standard input and output belong to an agent, which speaks for root. Only an
+ * end of the input is a good one: then the answer is 0.
+ */
+export async function runAgentServer(
+  configuration: Configuration,
+  streams: Streams,
+): Promise<number> {
+  const {settings, refused} = configuration;
+  if (refused.length === 0 && settings.get('svc.server.rootPassword') === '') {
+    const says = 'an agent speaks for root: give its password as svc.server.rootPassword, such as';
+    await print(streams.stderr, `svc: ${says} SVC_SETTINGS="-Dsvc.server.rootPassword=..."\n`);
+    return 1;
+  }
+  const begun = await begin(configuration, streams);
+  if (typeof begun === 'number') return 1;
+  const {server, stop} = begun;
+  const write = (line: string): Promise<void> => print(streams.stdout, line);
+  const served = server
+    .serveAgent({input: streams.stdin, write})
+    .then(() => undefined)
+    .catch(refusalMessage);
+  const reason = await Promise.race([stop, server.ended, served]);
+  if (reason !== undefined) await print(streams.stderr, `svc: stopping (${reason})\n`);
+  await server.close();
+  return reason === undefined && server.failure === undefined ? 0 : 1;
+}
+
+function refusalMessage(error: unknown): string {
+  if (error instanceof Refusal) return error.message;
+  throw error;
+}
+
+interface Begun {
+  readonly server: RunningServer;
+  /** Resolves at the first signal to stop. */
+  readonly stop: Promise<string>;
+}
+
+/** A server that is ready, or the exit code where there is none. */
+async function begin(configuration: Configuration, streams: Streams): Promise<Begun | number> {
   const {settings, refused} = configuration;
   if (refused.length > 0) {
     for (const refusal of refused) await print(streams.stderr, `svc: ${refusal.message}\n`);
     return 1;
   }
   const stop = stopSignal();
-  let server: RunningServer;
   try {
     const starting = startServer(settings, {
       isTerminal: streams.stdin.isTTY === true && streams.stderr.isTTY === true,
@@ -38,21 +88,14 @@ export async function runServer(configuration: Configuration, streams: Streams):
       tell: line => void streams.stderr.write(`${line}\n`),
     });
     const started = await Promise.race([starting, stop]);
-    if (typeof started === 'string') {
-      await print(streams.stderr, `svc: stopping (${started}): the start is broken off\n`);
-      return 0;
-    }
-    server = started;
+    if (typeof started !== 'string') return {server: started, stop};
+    await print(streams.stderr, `svc: stopping (${started}): the start is broken off\n`);
+    return 0;
   } catch (error) {
     if (!(error instanceof Refusal || error instanceof Corruption)) throw error;
     await print(streams.stderr, `svc: ${error.message}\n`);
     return 1;
   }
-  await print(streams.stdout, greeting(server));
-  const reason = await Promise.race([stop, server.ended]);
-  await print(streams.stderr, `svc: stopping (${reason})\n`);
-  await server.close();
-  return server.failure === undefined ? 0 : 1;
 }
 
 /** One requested to stop may arrive twice: from the terminal's group and passed on by a parent. */

@@ -7,6 +7,7 @@
 import {existsSync, readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
 import {fingerprintDatabase} from '#server/integrity/digest.ts';
 import type {ExchangeService} from '#server/exchange/exchange-service.ts';
 import type {Settings} from '#server/base/setting-values.ts';
@@ -30,6 +31,7 @@ import {createHttpServer, type HttpServer} from '#server/protocols/http/server.t
 import {createBatchHandler} from '#server/protocols/http/routes/batch.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import {DatabaseDigests} from '#server/session/database-digests.ts';
+import type {Principal} from '#server/security/principal.ts';
 import {Security, type SecurityDocument} from '#server/security/security.ts';
 import {SessionService} from '#server/session/service.ts';
 import {
@@ -57,7 +59,8 @@ import {compileSooner} from './runtime/jit-flags.ts';
 import {startCommitThreads} from './commit/commit-threads.ts';
 import {createServerExchange} from './backup/server-exchange.ts';
 import {mcpModule} from './modules/mcp.ts';
-import type {AgentModule} from './modules/agent-module.ts';
+import {checkPlugins} from './modules/plugins.ts';
+import type {AgentModule, AgentStreams} from './modules/agent-module.ts';
 import {createServerBackups, type ServerBackups} from './backup/server-backups.ts';
 import {dataPathsIn} from './data-paths.ts';
 import {createDefaultDatabases} from './default-databases.ts';
@@ -85,6 +88,13 @@ export interface RunningServer {
   readonly ended: Promise<string>;
   /** Why it had to, if so. */
   readonly failure: string | undefined;
+  /**
+   * Serves an agent as root until the input ends.
+   *
+   * @throws {Refusal} `start.refused` without the module, and where the password of root is not the
+   *   one of the settings.
+   */
+  serveAgent(streams: AgentStreams): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -95,6 +105,7 @@ export async function startServer(
   settings: Settings,
   prompt: PasswordPrompt,
 ): Promise<RunningServer> {
+  checkPlugins(settings);
   const events = new ServerEvents(() => Date.now());
   const logger = events.tee(
     createLogger({
@@ -371,6 +382,24 @@ function createAdministration(
   });
 }
 
+async function serveAgent(
+  given: Settings,
+  {agents, security}: Services,
+  streams: AgentStreams,
+): Promise<void> {
+  if (agents === undefined) throw new Refusal('start.refused', 'this build has no module mcp');
+  const password = given.get('svc.server.rootPassword');
+  let root: Principal;
+  try {
+    root = await security.authenticate('root', password);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const message = 'svc.server.rootPassword is not the password of root in this server';
+    throw new Refusal('start.refused', message, {cause: error});
+  }
+  await agents.serve(root, streams);
+}
+
 /** Undefined in a build without the agent tool server. */
 function createAgents(
   given: Settings,
@@ -450,6 +479,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     get failure() {
       return engine.failure;
     },
+    serveAgent: streams => serveAgent(given, services, streams),
     async close() {
       leaveMemory();
       leaveCompiler();
@@ -460,6 +490,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       await parts.cluster?.stepDown();
       await http.close(given.get('svc.server.shutdownTimeout'));
       services.administration.end();
+      services.agents?.close();
       await services.archives.close();
       parts.peerClient.close();
       await service.close();

@@ -1,6 +1,6 @@
 /**
  * Files that are replaced while the server runs, as certificates are every few weeks: looked at
- * once a minute by the time of their change, and read again when that differs.
+ * now and then by the time of their change, and read again when that differs.
  *
  * A file that cannot be used is reported, and what was read before stays in force.
  */
@@ -9,13 +9,15 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 
-const lookMs = 60_000;
+const lookMsDefault = 60_000;
 const othersMask = 0o077;
 
 export interface WatchedFiles {
   readonly paths: readonly string[];
   readonly timers: Timers;
   readonly logger: Logger;
+  /** Milliseconds from one look to the next; absent: a minute. */
+  readonly everyMs?: number;
   /** What the lines in the log begin with. */
   readonly event: string;
   /** Takes the files over, or throws a Refusal that says what is wrong with them. */
@@ -23,7 +25,14 @@ export interface WatchedFiles {
 }
 
 /** Begins to look; the answered function ends it. The files have been read already. */
-export function watchFiles({paths, timers, logger, event, reread}: WatchedFiles): () => void {
+export function watchFiles({
+  paths,
+  timers,
+  logger,
+  everyMs = lookMsDefault,
+  event,
+  reread,
+}: WatchedFiles): () => void {
   let seen = changes(paths);
   const look = (): void => {
     const now = changes(paths);
@@ -37,9 +46,9 @@ export function watchFiles({paths, timers, logger, event, reread}: WatchedFiles)
         logger.log('error', `${event}.renewal-failed`, {reason: error.message});
       }
     }
-    cancel = timers.after(lookMs, look);
+    cancel = timers.after(everyMs, look);
   };
-  let cancel = timers.after(lookMs, look);
+  let cancel = timers.after(everyMs, look);
   return () => cancel();
 }
 

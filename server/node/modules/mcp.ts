@@ -1,6 +1,11 @@
 /** The module `mcp`. A build without it has undefined in its place (bin/build-bundle.mjs). */
+import {existsSync, readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {AgentServer} from '#server/protocols/mcp/agent-server.ts';
+import {dataPathsIn} from '../data-paths.ts';
+import {watchFiles} from '../keys/watched-files.ts';
 import type {AgentModule, AgentModuleOptions} from './agent-module.ts';
 
 export const mcpModule: ((options: AgentModuleOptions) => AgentModule) | undefined = options => {
@@ -9,8 +14,39 @@ export const mcpModule: ((options: AgentModuleOptions) => AgentModule) | undefin
   return {
     endpoint: server,
     reload: () => server.configuration.reload(),
+    async serve(principal, streams) {
+      if (!server.admits(principal)) throw notAdmitted(principal.name);
+      await server.serveLines(principal, streams);
+    },
+    close: watchDocument(options, server),
   };
 };
+
+/** How soon an edit of the file is seen, in milliseconds. */
+const lookMs = 2_000;
+
+/** Takes over what an administrator writes into the file; the answered function ends it. */
+function watchDocument(
+  {settings, timers, logger}: AgentModuleOptions,
+  {configuration}: AgentServer,
+): () => void {
+  const path = join(dataPathsIn(settings).configDirectory, 'mcp-config.json');
+  const event = 'mcp.configuration';
+  const reread = (): void => {
+    if (!existsSync(path)) return;
+    configuration.adopt(readFileSync(path)).catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      const advice = 'what was in force before stays; in a cluster the leader takes changes';
+      logger.log('warn', event, {path, reason, advice});
+    });
+  };
+  return watchFiles({paths: [path], timers, logger, everyMs: lookMs, event, reread});
+}
+
+function notAdmitted(user: string): Refusal {
+  const message = `allowedUsers in config/mcp-config.json does not admit ${user}: add that name`;
+  return new Refusal('start.refused', message);
+}
 
 const allInterfaces: ReadonlySet<string> = new Set(['', '0.0.0.0', '::', '[::]']);
 

@@ -86,6 +86,6 @@ export class AgentCall implements ToolCall {
 
   /** Whether the whole request can still be brought to the leader: nothing has been done here. */
   isForLeader(error: unknown): boolean {
-    return requiresLeader(error) && !this.#hasWritten;
+    return this.caller.relays && requiresLeader(error) && !this.#hasWritten;
   }
 }

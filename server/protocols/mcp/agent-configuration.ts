@@ -60,6 +60,20 @@ export class AgentConfiguration {
     }
   }
 
+  /**
+   * Takes over a document that an administrator wrote by hand, if it can be used and is not the one
+   * in force; whoever keeps documents then has it, too.
+   *
+   * @throws {ConfigurationFault} and nothing has changed.
+   */
+  async adopt(bytes: Uint8Array): Promise<void> {
+    parseConfiguration(Buffer.from(bytes).toString('utf8'));
+    const kept = this.#store.read();
+    const isKept = kept !== undefined && Buffer.compare(kept, bytes) === 0;
+    if (!isKept) await withLeader(() => this.#store.write(bytes));
+    this.reload();
+  }
+
   /** Tells of overrides for databases that are none; they are kept. */
   warnOfUnknown(databases: readonly string[]): void {
     for (const database of this.#value.databases.keys()) {

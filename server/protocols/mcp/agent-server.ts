@@ -30,7 +30,9 @@ import {
   RpcError,
 } from './message.ts';
 import {carryOut} from './methods.ts';
+import {type LineServerOptions, serveLines} from './line-server.ts';
 import {acceptsOrigin} from './origin.ts';
+import {Policy} from './policy.ts';
 import {fencedBy, type Fence} from './prompts.ts';
 
 export interface AgentServerOptions {
@@ -52,6 +54,8 @@ export interface AgentCaller {
   readonly requestId: string;
   /** Aborted when the client is gone. */
   readonly signal: AbortSignal | undefined;
+  /** Whether the caller can bring the whole request to the leader of a cluster. */
+  readonly relays: boolean;
 }
 
 /** A status of HTTP, and JSON text; empty where nothing is to be answered. */
@@ -112,6 +116,33 @@ export class AgentServer {
       return {status: 200, body: errorText(noId, codes.invalidRequest, fault)};
     }
     return await this.#answerBatch(value as readonly Value[], call);
+  }
+
+  /** Whether the configuration lets the principal speak with the server at all. */
+  admits({name}: Principal): boolean {
+    return new Policy(this.configuration.value, name).isAdmitted;
+  }
+
+  /** Serves messages a line each until the input ends; the server is enabled from then on. */
+  async serveLines(
+    principal: Principal,
+    {input, write}: Pick<LineServerOptions, 'input' | 'write'>,
+  ): Promise<void> {
+    this.configuration.forceEnabled();
+    const {administration} = this.options;
+    const most = administration.settings().get('svc.server.httpBodyContentMaxSize');
+    let count = 0;
+    await serveLines({
+      input,
+      write,
+      lineBytesMax: most < 0 ? Number.POSITIVE_INFINITY : most,
+      tooLong: () => errorText(noId, codes.invalidRequest, tooLong(most)),
+      answer: async line => {
+        const requestId = `line-${(++count).toString(36)}`;
+        const caller = {principal, requestId, signal: undefined, relays: false};
+        return (await this.answer(line, caller)).body;
+      },
+    });
   }
 
   configurationText(): string {
@@ -196,6 +227,10 @@ export class AgentServer {
 
 const disabled = 'MCP server is disabled';
 const notAdmitted = 'User not authorized for MCP access';
+
+function tooLong(most: number): string {
+  return `Invalid Request: a line has at most ${most} bytes (svc.server.httpBodyContentMaxSize)`;
+}
 
 /** An answer to a text that is not one document of JSON. */
 function unreadable(error: Refusal): string {

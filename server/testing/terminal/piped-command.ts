@@ -19,17 +19,24 @@ export async function svc(
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(input);
   const started: StartOptions[] = [];
+  const start = async (options: StartOptions): Promise<number> => {
+    started.push(options);
+    return 0;
+  };
   const code = await runCommandLine({
     argv: words,
     environment,
     stdin,
     stdout,
     stderr,
-    about: {version: '1.2.3', runtime: 'node 24', formats: {log: {reads: '1', writes: '1'}}},
-    start: async options => {
-      started.push(options);
-      return 0;
+    about: {
+      version: '1.2.3',
+      runtime: 'node 24',
+      formats: {log: {reads: '1', writes: '1'}},
+      without: [],
     },
+    start,
+    startForAgent: start,
     settings: () => [],
   });
   stdout.end();

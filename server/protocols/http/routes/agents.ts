@@ -20,6 +20,7 @@ export interface AgentEndpoint {
       readonly principal: Principal;
       readonly requestId: string;
       readonly signal: AbortSignal;
+      readonly relays: boolean;
     },
   ): Promise<{readonly status: number; readonly body: string}>;
   /** The configuration in force, as JSON text. */
@@ -64,7 +65,8 @@ function refuseMethod(exchange: Exchange): void {
 
 async function answerMessages(exchange: Exchange, principal: Principal): Promise<void> {
   const {requestId, signal} = exchange;
-  const caller = {principal, requestId, signal};
+  const relays = exchange.context.gateway !== undefined;
+  const caller = {principal, requestId, signal, relays};
   const {status, body} = await agentsOf(exchange).answer(await exchange.body(), caller);
   exchange.answer(status, body);
 }

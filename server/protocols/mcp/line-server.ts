@@ -1,0 +1,68 @@
+/**
+ * Messages a line each, as over standard input and output: lines in, answers out in the order in
+ * which they are ready. What is not answered leaves no line.
+ */
+
+export interface LineServerOptions {
+  readonly input: AsyncIterable<Uint8Array>;
+  /** Resolves when the reader has room for more. */
+  readonly write: (line: string) => Promise<void>;
+  /** Answers one line, without its end; empty for no answer. Does not reject. */
+  readonly answer: (line: Uint8Array) => Promise<string>;
+  /** Answers a line of more than `lineBytesMax`, which is passed over. */
+  readonly tooLong: () => string;
+  readonly lineBytesMax: number;
+}
+
+/** As many messages are carried out at once; further lines wait to be read. */
+const atOnceMax = 32;
+const newline = 0x0a;
+
+/** Resolves when the input has ended and everything is answered. */
+export async function serveLines(options: LineServerOptions): Promise<void> {
+  const {write, answer, tooLong} = options;
+  const underWay = new Set<Promise<void>>();
+  for await (const line of linesOf(options)) {
+    const work = (line === undefined ? Promise.resolve(tooLong()) : answer(line))
+      .then(async text => {
+        if (text !== '') await write(`${text}\n`);
+      })
+      .finally(() => underWay.delete(work));
+    underWay.add(work);
+    if (underWay.size >= atOnceMax) await Promise.race(underWay);
+  }
+  await Promise.all(underWay);
+}
+
+/** Lines that are not blank; undefined stands for one that is too long. */
+async function* linesOf({
+  input,
+  lineBytesMax,
+}: LineServerOptions): AsyncGenerator<Uint8Array | undefined> {
+  let pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of input) {
+    let from = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
+      const last = chunk.subarray(from, end);
+      bytes += last.length;
+      if (bytes > lineBytesMax) yield undefined;
+      else yield* unlessBlank([...pieces, last]);
+      pieces = [];
+      bytes = 0;
+      from = end + 1;
+    }
+    const rest = chunk.subarray(from);
+    bytes += rest.length;
+    if (bytes <= lineBytesMax) pieces.push(rest);
+    else pieces = [];
+  }
+  if (bytes > lineBytesMax) yield undefined;
+  else yield* unlessBlank(pieces);
+}
+
+function* unlessBlank(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
+  const [only] = pieces;
+  const line = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
+  if (line.some(byte => byte !== 0x20 && byte !== 0x09 && byte !== 0x0d)) yield line;
+}
