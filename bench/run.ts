@@ -20,6 +20,7 @@ import {durableInserts} from './W2/durable-inserts.ts';
 import {insertGrowth} from './W2/growth.ts';
 import {memorySlope} from './W2/memory-slope.ts';
 import {starts} from './W20/starts.ts';
+import {agentQueries} from './W21/agent-queries.ts';
 import {hotRows} from './W3/hot-rows.ts';
 import {bulkEdges} from './W4/bulk-edges.ts';
 import {hops} from './W5/hops.ts';
@@ -82,6 +83,7 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W17: followerReads,
   W18: snapshotInstall,
   W20: starts,
+  W21: agentQueries,
   mixed: readsBesideAnalysis,
   links: linksClass,
   store: storeClass,

@@ -428,7 +428,7 @@ function graphFolders(
 }
 
 async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
-  const {engine, logger} = parts;
+  const {engine, logger, front} = parts;
   const means: StartDependencies = {
     ...createMeans(given, parts),
     javascript: await loadJavaScript(),
@@ -448,12 +448,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     ownTroubles: watch && (() => watch.troubles),
   });
   const host = given.get('svc.server.httpIncomingHost');
-  const {port, secure} = await listenBeside(http, given, {
-    front: parts.front,
-    clock,
-    timers,
-    logger,
-  });
+  const {port, secure} = await listenBeside(http, given, {front, clock, timers, logger});
   followEngine(given, parts, services);
   logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
   services.administration.start();

@@ -47,7 +47,7 @@ function run(root: string, settings: string, input: string, signal?: NodeJS.Sign
 const password = '-Dsvc.server.rootPassword=only-for-tests';
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n';
 
-test('the script serves root until its input ends, and refuses to start without a password', async () => {
+test('the script serves root until its input ends, and starts with a password only', async () => {
   const root = temporaryRoot('mcp-stdio');
   try {
     const none = await run(root, '', ping);

@@ -9,7 +9,7 @@ import {builtWithout} from './optional-modules.ts';
 /** All that there are; each is on whether it is named or not. */
 const plugins: readonly string[] = ['mcp', 'prometheus'];
 
-/** @throws {Refusal} `start.refused` for a name that nobody knows, or that this build is without. */
+/** @throws {Refusal} `start.refused` for a name that this build does not know. */
 export function checkPlugins(settings: Settings): void {
   for (const entry of settings.get('svc.server.plugins').split(',')) {
     const [name = ''] = entry.trim().toLowerCase().split(':');

@@ -26,6 +26,7 @@ const documents = [
   'docs/backup.md',
   'docs/import-export.md',
   'docs/upgrade.md',
+  'docs/mcp.md',
 ];
 
 for (const path of documents) {

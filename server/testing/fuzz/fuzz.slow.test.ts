@@ -6,6 +6,7 @@ import {sharedFolder} from '../conformance/conformance.ts';
 import {cypherFuzzer} from './fuzz-cypher.ts';
 import {jsonFuzzer} from './fuzz-json.ts';
 import {httpFuzzer} from './fuzz-http.ts';
+import {mcpFuzzer} from './fuzz-mcp.ts';
 import {recordFuzzer} from './fuzz-record.ts';
 import {sqlFuzzer} from './fuzz-sql.ts';
 
@@ -24,6 +25,7 @@ for (const [name, make] of [
   ['json', jsonFuzzer],
   ['record', recordFuzzer],
   ['http', httpFuzzer],
+  ['mcp', mcpFuzzer],
 ] as const) {
   const seed = Date.now() % 1_000_000;
   test(`nothing surprises us: make fuzz TARGET=${name} SEED=${seed}`, async () => {

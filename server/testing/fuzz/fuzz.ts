@@ -1,9 +1,9 @@
 /**
  * Feeds parsers, decoders and a whole server with nonsense until the time or the count is over:
- * `make fuzz TARGET=sql`, or `cypher`, `json`, `record`, `http`; `sqlite` asks SQLite the same as
- * us, question by question; `plans` carries each question out in many ways, and `worst-plans`
- * looks for those whose chosen way is not a good one; `isolation` runs transactions side by side
- * and looks for what their levels forbid.
+ * `make fuzz TARGET=sql`, or `cypher`, `json`, `record`, `http`, `mcp`; `sqlite` asks SQLite the
+ * same as us, question by question; `plans` carries each question out in many ways, and
+ * `worst-plans` looks for those whose chosen way is not a good one; `isolation` runs transactions
+ * side by side and looks for what their levels forbid.
  *
  * Settings come by the environment: TARGET, SECONDS (60), COUNT, SEED. A failure prints the seed
  * and the input; the same seed finds it again.
@@ -14,6 +14,7 @@ import {sharedFolder} from '../conformance/conformance.ts';
 import {cypherFuzzer} from './fuzz-cypher.ts';
 import {jsonFuzzer} from './fuzz-json.ts';
 import {httpFuzzer} from './fuzz-http.ts';
+import {mcpFuzzer} from './fuzz-mcp.ts';
 import {recordFuzzer} from './fuzz-record.ts';
 import {sqlFuzzer} from './fuzz-sql.ts';
 import type {Fuzzer} from './fuzzer.ts';
@@ -32,6 +33,7 @@ const targets: ReadonlyMap<string, Target> = new Map<string, Target>([
   ['json', jsonFuzzer],
   ['record', recordFuzzer],
   ['http', httpFuzzer],
+  ['mcp', mcpFuzzer],
   ['sqlite', sqliteFuzzer],
   ['plans', planFuzzer],
   ['isolation', isolationFuzzer],

@@ -44,6 +44,7 @@ export interface HttpWorld {
   readonly service: WordService;
   readonly security: Security;
   readonly server: HttpServer;
+  readonly agents: AgentServer;
   readonly logged: string[];
   isShutDown: () => boolean;
   /** Changes a setting while the server runs. */
@@ -115,6 +116,7 @@ export async function httpWorld(
     service,
     security,
     server,
+    agents,
     logged,
     isShutDown: () => shutDown,
     set: (key, value) => administration.setServerSetting(key, String(value)),

@@ -261,12 +261,31 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
    */
   #answered(known: CachedRequestHead, bytes: Buffer): boolean | Promise<boolean> {
     const {gateway: membership} = this.context;
+    if (known.head.route === 'mcp') return this.#answeredToAgent(known, bytes);
     const found = this.#principalOf(known.head.caller);
     if (found instanceof Promise || membership?.cluster.isLeader === false) {
       return this.#answeredLater(found, known, bytes);
     }
     const work = this.#parseStatement(known, bytes);
     return work !== undefined && this.#execute(found, work, known.head);
+  }
+
+  /** Messages of an agent, where no other member has a say in what becomes of them. */
+  #answeredToAgent(known: CachedRequestHead, bytes: Buffer): false | Promise<true> {
+    const {options, gateway} = this.context;
+    const {agents} = options;
+    if (agents === undefined || gateway !== undefined) return false;
+    const found = this.#principalOf(known.head.caller);
+    const {signal} = this;
+    const body = bytes.subarray(known.bytes.length);
+    const answer = async (principal: Principal): Promise<true> => {
+      const requestId = this.context.nextRequestId();
+      const caller = {principal, requestId, signal, relays: false};
+      const told = await agents.answer(body, caller);
+      this.#answer(told.status, [], Buffer.from(told.body), requestId);
+      return true;
+    };
+    return found instanceof Promise ? found.then(answer) : answer(found);
   }
 
   async #answeredLater(
@@ -361,6 +380,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   ): RunRequest | TransactionChange | undefined {
     const {json} = this.context;
     const {route} = known.head;
+    if (route === 'mcp') return undefined;
     const isStatement = route === 'query' || route === 'command';
     if (isStatement) {
       const request = known.statement(bytes, json, this.signal);

@@ -98,7 +98,7 @@ export class RawHttpListener {
     if (timings === undefined) return;
     if (known.timed?.status !== status) {
       const {route, database} = known.head;
-      const path = `${basePath}${route}/{database}`;
+      const path = route === 'mcp' ? `${basePath}mcp` : `${basePath}${route}/{database}`;
       const histogram = timings.of({method: 'POST', path, status, database});
       known.timed = {status, histogram};
     }

@@ -16,10 +16,11 @@ import {
 } from '../relay/forwarded-headers.ts';
 import {readConsistencies, type ReadConsistency} from '#server/cluster/read-consistency-gate.ts';
 
-type LaneRoute = 'query' | 'command' | 'begin' | 'commit' | 'rollback';
+type LaneRoute = 'query' | 'command' | 'begin' | 'commit' | 'rollback' | 'mcp';
 
 export interface RequestHead {
   readonly route: LaneRoute;
+  /** Empty for messages of agents, which name theirs themselves. */
   readonly database: string;
   /** Value of `Authorization`, or what another member says of the user for whom it asks. */
   readonly caller: string | PeerCredentials;
@@ -34,6 +35,7 @@ const bodyBytesMax = 64 * 1024;
 
 const requestLine =
   /^POST \/api\/v1\/(query|command|begin|commit|rollback)\/([A-Za-z0-9_-]{1,128}) HTTP\/1\.1$/;
+const agentLine = 'POST /api/v1/mcp HTTP/1.1';
 const headerLine = /^([A-Za-z-]{1,32}): ?([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)$/;
 const lengthValue = /^(?:0|[1-9][0-9]{0,5})$/;
 
@@ -47,6 +49,7 @@ const names: ReadonlySet<string> = new Set([
   'content-length',
   'content-type',
   'host',
+  'mcp-protocol-version',
   'sec-fetch-mode',
   'svc-session-id',
   'user-agent',
@@ -65,8 +68,9 @@ const names: ReadonlySet<string> = new Set([
  */
 export function parseRequestHead(text: string): RequestHead | undefined {
   const [first = '', ...lines] = text.split('\r\n');
-  const [, route, database] = requestLine.exec(first) ?? [];
-  if (route === undefined || database === undefined) return undefined;
+  const agent = first === agentLine ? 'mcp' : undefined;
+  const [, route = agent, database = ''] = requestLine.exec(first) ?? [];
+  if (route === undefined) return undefined;
   const headers = parseHeaders(lines);
   if (headers === undefined || !isPlain(headers)) return undefined;
   const authorization = headers.get('authorization');
