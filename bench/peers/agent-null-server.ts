@@ -10,7 +10,7 @@ import {addressed, type Target} from './target.ts';
 /** Starts it in a process of its own, as a user would: with no condition of ours. */
 export async function startAgentNullServer(): Promise<Target> {
   const file = join(import.meta.dirname, 'agent-null-server.mjs');
-  const [program = '', ...rest] = [...placed('server'), process.execPath, file];
+  const [program, ...rest] = [...placed('server'), process.execPath, file];
   const startedAt = performance.now();
   const child = spawn(program, rest, {stdio: ['pipe', 'pipe', 'inherit']});
   const port = await new Promise<number>((resolve, reject) => {

@@ -186,7 +186,7 @@ function expected({called, profile, own, open, principal, override}: Cell): read
 
 function told(text: string): string {
   if (/^Tool '\w+' is not available in /.test(text)) return 'excluded';
-  if (/^Database 'db' does not exist\. Available databases: /.test(text)) return 'no database';
+  if (text.startsWith("Database 'db' does not exist. Available databases: ")) return 'no database';
   const [, word] =
     /^(\w+(?: \w+)?) operations are not allowed by MCP configuration$/.exec(text) ?? [];
   return word ?? 'passed';
