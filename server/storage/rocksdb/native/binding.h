@@ -15,7 +15,6 @@
 #include <rocksdb/options.h>
 #include <rocksdb/slice.h>
 #include <rocksdb/snapshot.h>
-#include <rocksdb/sst_file_writer.h>
 #include <rocksdb/status.h>
 
 #include <cstdint>

@@ -319,7 +319,6 @@ bool UseSnapshot(Call& call, Client* client, uint64_t id, rocksdb::ReadOptions* 
 rocksdb::Status LeaveDatabase(Client* client) {
   client->cursors.clear();
   client->free_cursors.clear();
-  client->writers.clear();
   for (auto& [id, held] : client->snapshots) {
     held.idle.clear();
     for (; held.holds > 0; held.holds--) DropSnapshot(client->database.get(), id);
