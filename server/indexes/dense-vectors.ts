@@ -60,7 +60,7 @@ const overfetch: Readonly<Record<Quantization, number>> = {
 /** Candidates that are kept while up to 25,000 vectors are searched. */
 const breadthUsual: Readonly<Record<Quantization, number>> = {
   NONE: 100,
-  INT8: 200,
+  INT8: 140,
   BINARY: 200,
   PRODUCT: 200,
 };
@@ -76,6 +76,9 @@ export interface CandidateRequest {
   /** Which records are not to be answered, as the caller measures them itself. */
   readonly leaveOut?: ((bucket: number, position: number) => boolean) | undefined;
 }
+
+/** Vectors of different lengths are harder to find: far ones have few that name them. */
+const euclideanMore = 1.4;
 
 let kernels: KernelMaker | undefined;
 
@@ -241,7 +244,8 @@ export class DenseVectors {
   #breadth({efSearch}: CandidateRequest, count: number): number {
     if (efSearch !== undefined) return Math.max(efSearch, count);
     const doublings = Math.max(0, Math.log2(Math.max(1, this.#graph.live) / 25_000));
-    const usual = breadthUsual[this.options.quantization];
+    const {quantization, similarity} = this.options;
+    const usual = breadthUsual[quantization] * (similarity === 'EUCLIDEAN' ? euclideanMore : 1);
     return Math.max(Math.round(usual * (1 + 0.6 * doublings)), Math.ceil(1.5 * count));
   }
 
