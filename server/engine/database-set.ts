@@ -345,6 +345,7 @@ export class DatabaseSet {
   async #attach(index: number, entry: DatabaseEntry): Promise<void> {
     const {stores, logId, logger} = this.#options;
     const path = this.path(entry.name);
+    this.#forgetFaults(entry.id);
     if (!stores.exists(path)) {
       this.#save(withDatabase(this.#state, index, entry));
       this.#fenceAbsent(entry);

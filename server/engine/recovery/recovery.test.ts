@@ -232,3 +232,51 @@ test('remains of an interrupted create or drop are swept away', async () => {
   assert.deepEqual(readdirSync(join(rootPath, 'databases')), ['a']);
   await second.close();
 });
+
+test('a server of another name on the root, and the first again, go on with the data', async () => {
+  const rootPath = newRoot();
+  const told: string[] = [];
+  const start = async (nodeName: string): Promise<Engine> => {
+    told.length = 0;
+    return closing(await openDiskEngine({rootPath, nodeName, onEvent: event => told.push(event)}));
+  };
+  const first = await start('na');
+  await first.createDatabase('a');
+  for (const key of ['k1', 'k2', 'k3']) await put(first, 'a', key);
+  await first.close();
+  const second = await start('nb');
+  assert.ok(told.includes('root.of-another-node'));
+  assert.ok(has(second, 'a', 'k3'));
+  await put(second, 'a', 'of-nb');
+  await second.close();
+  const third = await start('na');
+  assert.ok(told.includes('database.of-another-server'));
+  assert.ok(has(third, 'a', 'k1') && has(third, 'a', 'of-nb'));
+  await put(third, 'a', 'k4');
+  await third.close();
+  for (const name of ['na', 'nb', 'nb', 'na']) {
+    const again = await start(name);
+    assert.equal(again.status('a'), 'open');
+    for (const key of ['k1', 'of-nb', 'k4']) assert.ok(has(again, 'a', key), `${name}: ${key}`);
+    assert.equal((await put(again, 'a', name)).kind, 'committed');
+    await again.close();
+  }
+});
+
+test('a copy of another server is not mixed with what only the log holds', async () => {
+  const other = closing(await openDiskEngine({rootPath: join(base, 'other'), nodeName: 'other'}));
+  await other.createDatabase('a');
+  for (let number = 0; number < 9; number++) await put(other, 'a', `other${number}`);
+  await other.close();
+  const rootPath = newRoot();
+  const engine = closing(await openDiskEngine({rootPath}));
+  await engine.createDatabase('a');
+  await put(engine, 'a', 'k1');
+  copy(rootPath, join(base, 'killed'));
+  await engine.close();
+  copy(join(base, 'other/databases/a'), join(base, 'killed/databases/a'));
+  const again = closing(await openDiskEngine({rootPath: join(base, 'killed')}));
+  assert.equal(again.status('a'), 'fenced');
+  assert.throws(() => again.database('a'), /written by another server.*put back the directory/);
+  await again.close();
+});

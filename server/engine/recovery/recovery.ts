@@ -98,9 +98,12 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
   const parts = databasesOf(options, {storage, stateFile, logId: log.logId, state: start.state});
   const {databases, applier} = parts;
   try {
-    await openKnown(options, databases, log);
+    // Otherwise the log may hold what only it holds.
+    const isWhole = databases.state.durableIndex >= log.lastIndex;
+    const foreign = await openKnown(options, databases, log);
     await replay(databases, applier, log);
     databases.sweep();
+    if (isWhole) await adoptForeign(options, databases, log, foreign);
     await adoptFound(options, databases, log);
     await raiseFormat(options, databases, log);
     settle(databases, applier, log);
@@ -287,12 +290,16 @@ export function databaseNames(options: RecoveryOptions): string[] {
     .filter(name => !name.startsWith('.') && !stores.isPending(`${databaseDirectory}/${name}`));
 }
 
-/** Opens every database that the state names and judges where it stands. */
+/**
+ * Opens every database that the state names and judges where it stands. Answers those that another
+ * log goes on, fenced here; the caller may adopt them.
+ */
 export async function openKnown(
   options: RecoveryOptions,
   databases: DatabaseSet,
   log: LogIdentity,
-): Promise<void> {
+): Promise<readonly DatabaseEntry[]> {
+  const foreign: DatabaseEntry[] = [];
   for (const entry of databases.state.databases) {
     if (options.stores.isPending(databases.path(entry.name))) {
       databases.pending.add(entry.id);
@@ -312,9 +319,11 @@ export async function openKnown(
     if (obstacle === undefined) databases.adopt(database);
     else {
       database.store.close();
+      if (database.position.logId !== log.logId) foreign.push(entry);
       fence(options, databases, {entry, reason: obstacle});
     }
   }
+  return foreign;
 }
 
 /** Undefined, and fenced, when its files are damaged: the log keeps what a copy of it may lack. */
@@ -352,7 +361,12 @@ function judge(database: OpenDatabase, state: ServerState, log: LogIdentity): st
   if (database.position.logId !== log.logId) {
     // The log was lost and made anew: it begins above everything that any database held.
     if (index < log.firstIndex) return undefined;
-    return `it stands at entry ${index} of another log: drop it and attach it under a new name`;
+    return (
+      `it was written by another server, up to entry ${index} of its log, and the log of this ` +
+      'one holds entries of its own for it: put back the directory that was here, or stop this ' +
+      'server, give this directory another name, and start: it is attached under that name (a ' +
+      'member of a cluster takes the copy of the leader: svc cluster resync)'
+    );
   }
   if (index > log.lastIndex) {
     throw new Refusal(
@@ -372,6 +386,31 @@ function judge(database: OpenDatabase, state: ServerState, log: LogIdentity): st
   const expected = chain === 0 ? undefined : log.chainAt(index);
   if (expected === undefined || expected === chain) return undefined;
   return `its entry ${index} is not the one that the log holds: it is a copy of another history`;
+}
+
+/**
+ * Goes on with databases that another server wrote meanwhile: one of another name on this root, or
+ * one from which they were copied. They keep their names, and begin anew in this log.
+ */
+async function adoptForeign(
+  options: RecoveryOptions,
+  databases: DatabaseSet,
+  log: SegmentLog,
+  foreign: readonly DatabaseEntry[],
+): Promise<void> {
+  const propose = proposer(options, databases, log);
+  for (const {id, name} of foreign) {
+    if (databases.entry(name)?.id !== id || databases.byId(id) !== undefined) continue;
+    const store = await openFound(options, databases.path(name));
+    if (store === undefined) continue;
+    const position = readPosition(store, databases.path(name), options.formats);
+    store.close();
+    if (position === undefined) continue;
+    const {logId: oldLogId, index: oldIndex, transactionCount} = position;
+    const head = {id, name, oldLogId, oldIndex, transactionCount};
+    await propose('attach-database', {head, bytes: new Uint8Array(0)});
+    options.logger.log('warn', 'database.of-another-server', {database: name, oldLogId, oldIndex});
+  }
 }
 
 /**
@@ -482,7 +521,8 @@ async function replay(databases: DatabaseSet, applier: Applier, log: SegmentLog)
 
 /** Another name's log with entries that its databases lack would be lost silently. */
 export async function refuseOtherNodes(options: RecoveryOptions): Promise<void> {
-  const {disk, raftStorageParent, nodeName} = options;
+  const {disk, raftStorageParent, nodeName, logger} = options;
+  const isNew = !disk.exists(`${storagePath(raftStorageParent, nodeName)}/server/state`);
   for (const name of disk.list(raftStorageParent)) {
     const other = /^raft-storage-(.+)$/.exec(name)?.[1];
     if (other === undefined || other === nodeName) continue;
@@ -491,7 +531,10 @@ export async function refuseOtherNodes(options: RecoveryOptions): Promise<void> 
     const tail = log?.segments.at(-1);
     if (log === undefined || tail === undefined) continue;
     const state = new ServerStateFile(disk, `${storage}/server`).load();
-    if (state !== undefined && state.durableIndex >= tail.lastIndex) continue;
+    if (state !== undefined && state.durableIndex >= tail.lastIndex) {
+      if (isNew) logger.log('warn', 'root.of-another-node', {node: other, now: nodeName});
+      continue;
+    }
     throw new Refusal(
       'start.refused',
       `this data was written by the node '${other}', whose log holds entries that are not in the ` +
