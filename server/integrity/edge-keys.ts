@@ -93,7 +93,7 @@ function keysOf(reader: Reader, type: CatalogType, record: StoredRecord): readon
   const inKey = adjacencyKey({...parts, vertex: to, direction: incoming, other: from});
   const stored = reader.get(outKey);
   const says = stored?.length === 1 && (stored[0] as number) <= edgeFlagsMax;
-  // Where no key says it, an edge is one way when its type has it so and it has no other key.
+  // Where no key says it, one of a unidirectional type may be of a release that had those one way.
   const oneWay =
     (says && isOneWayEdge(stored, 0)) ||
     (type.edge.unidirectional && reader.get(inKey) === undefined);

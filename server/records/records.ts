@@ -51,7 +51,7 @@ export interface NewRecordRequest {
 export interface NewEdgeRequest extends NewRecordRequest {
   readonly from: Rid;
   readonly to: Rid;
-  /** Nothing is written at the end; true for every edge of a unidirectional type. */
+  /** Nothing is written at the end: the edge is followed from its start alone. */
   readonly unidirectional?: boolean;
 }
 
@@ -140,7 +140,7 @@ export class RecordWriter {
       from,
       to,
       light: false,
-      oneWay: type.edge.unidirectional || requested.unidirectional === true,
+      oneWay: requested.unidirectional === true,
     });
     return record;
   }
@@ -326,7 +326,7 @@ export class RecordWriter {
     const rid = this.edges.lightRid(bucket, unique ? 0 : this.transaction.nextPosition(bucket));
     this.edges.checkUnique(type, from, to);
     this.edges.pinEnds(from, to);
-    const oneWay = type.edge.unidirectional || requested.unidirectional === true;
+    const oneWay = requested.unidirectional === true;
     this.edges.put({edge: rid, typeId: type.id, from, to, light: true, oneWay});
     this.transaction.count(bucket, 1);
     this.tally.made.edge += 1;
