@@ -3,9 +3,9 @@
  *
  * One key at each end (an edge that was made unidirectional: at its start only). All edges of a
  * vertex are one run of keys, those of one direction and type as well, and all edges between two
- * vertices. The value is one byte of flags: whether the edge has a record or is light, and whether it has
- * a key at its start only. A light edge's id holds the serial number that tells it from others
- * between the same ends (rid.ts).
+ * vertices. The value is one byte of flags: whether the edge has a record or is light, and whether
+ * it has a key at its start only. A light edge's id holds the serial number that tells it from
+ * others between the same ends (rid.ts).
  * Invariant K1: a record edge's two keys exist exactly as long as its record.
  */
 import {Rid} from '#server/model/value.ts';

@@ -123,12 +123,11 @@ const attributes: Readonly<Record<string, Attribute>> = {
   '@props': 'properties',
 };
 
-/** `value[key]`: a list by position (from 0, none below), anything with properties by name. */
+/** `value[key]`: a list by position (from 0, none below), what has properties by name. */
 export function itemOf(value: Value, key: Value, graph: Graph): Value {
   if (value === null || key === null) return null;
   if (isNumberValue(key)) {
     const at = numberOf(key);
-    if (typeof value === 'string') return value[at] ?? null;
     const items = itemsOf(value);
     if (items !== undefined) return items[at] ?? null;
     return mapOf(value, graph)?.get(String(at)) ?? null;

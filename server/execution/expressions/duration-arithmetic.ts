@@ -1,23 +1,22 @@
 /**
  * Durations times and over numbers: months, days, seconds and nanoseconds keep apart, and what a
- * part leaves of its unit goes on into the next smaller one (a month has 30.436875 days).
+ * part leaves of its unit goes on into the next smaller one (a month has 30.436875 days). It is
+ * exact down to the nanosecond, where the rest is cut off: whole numbers over whole numbers.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {durationOf} from '#server/model/temporal.ts';
 import type {DurationValue} from '#server/model/value.ts';
 
-const daysPerMonth = 30.436875;
-const secondsPerDay = 86_400;
+/** Of a day. */
+const millionthsPerMonth = 30_436_875n;
+const secondsPerDay = 86_400n;
+const nanosPerSecond = 1_000_000_000n;
+const million = 1_000_000n;
 
 export function multipliedDuration(duration: DurationValue, factor: number): DurationValue {
-  const months = duration.months * factor;
-  const wholeMonths = Math.trunc(months);
-  const days = duration.days * factor + (months - wholeMonths) * daysPerMonth;
-  const wholeDays = Math.trunc(days);
-  const seconds = duration.seconds * factor + (days - wholeDays) * secondsPerDay;
-  const wholeSeconds = Math.trunc(seconds);
-  const nanos = duration.nanos * factor + (seconds - wholeSeconds) * 1e9;
-  return normalDuration(wholeMonths, wholeDays, wholeSeconds, Math.trunc(nanos));
+  if (!Number.isFinite(factor)) return durationOf(factor, factor, factor, factor);
+  const {over, under} = fractionOf(factor);
+  return scaled(duration, over, under);
 }
 
 export function dividedDuration(duration: DurationValue, divisor: number): DurationValue {
@@ -26,7 +25,45 @@ export function dividedDuration(duration: DurationValue, divisor: number): Durat
       detail: {type: 'ArithmeticError', reason: 'DivisionByZero'},
     });
   }
-  return multipliedDuration(duration, 1 / divisor);
+  if (!Number.isFinite(divisor)) return multipliedDuration(duration, 1 / divisor);
+  const {over, under} = fractionOf(divisor);
+  return over < 0n ? scaled(duration, -under, -over) : scaled(duration, under, over);
+}
+
+interface Fraction {
+  readonly over: bigint;
+  /** Above zero. */
+  readonly under: bigint;
+}
+
+/** The decimal number that a double is written as. */
+function fractionOf(number: number): Fraction {
+  const [digits = '0', exponent = '0'] = String(number).split('e');
+  const [whole = '0', fraction = ''] = digits.split('.');
+  const over = BigInt(whole + fraction);
+  const shift = Number(exponent) - fraction.length;
+  return shift < 0
+    ? {over, under: 10n ** BigInt(-shift)}
+    : {over: over * 10n ** BigInt(shift), under: 1n};
+}
+
+/** What a unit leaves goes on into the next one; `under` is above zero. */
+function scaled(
+  {months, days, seconds, nanos}: DurationValue,
+  over: bigint,
+  under: bigint,
+): DurationValue {
+  const ofMonths = BigInt(months) * over;
+  const unit = under * million;
+  const ofDays = BigInt(days) * over * million + (ofMonths % under) * millionthsPerMonth;
+  const ofSeconds = BigInt(seconds) * over * million + (ofDays % unit) * secondsPerDay;
+  const ofNanos = BigInt(nanos) * over * million + (ofSeconds % unit) * nanosPerSecond;
+  return normalDuration(
+    Number(ofMonths / under),
+    Number(ofDays / unit),
+    Number(ofSeconds / unit),
+    Number(ofNanos / unit),
+  );
 }
 
 /** Nanoseconds from 0 to below a second; the seconds take the sign. */

@@ -241,6 +241,10 @@ export const aggregates: FunctionFamily = {
     },
     min: args => extremeOf(args.flatMap(asItems), 1),
     max: args => extremeOf(args.flatMap(asItems), -1),
+    first: args => endOf(argument(args, 0), 0),
+    last: args => endOf(argument(args, 0), -1),
+    bool_and: args => args.every(arg => arg !== false),
+    bool_or: args => args.includes(true),
     list: args => args.flatMap(asItems),
     set: args => [...new Map(args.flatMap(asItems).map(item => [groupKey(item), item])).values()],
     map: args => {
@@ -254,6 +258,12 @@ export const aggregates: FunctionFamily = {
     symmetricDifference: args => operateAll(args, symmetricDifference),
   },
 };
+
+/** The first or last item of a list or value of a map; of anything else the value. */
+function endOf(value: Value, at: 0 | -1): Value {
+  const items = value instanceof Map ? [...value.values()] : itemsOf(value);
+  return items === undefined ? value : (items.at(at) ?? null);
+}
 
 function operateAll(
   args: readonly Value[],

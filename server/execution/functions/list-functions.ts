@@ -66,14 +66,12 @@ function present(args: readonly Value[]): ListValue {
 
 function percentiles(args: readonly Value[]): Value {
   const sorted = sortedNumbers(numbersIn(argument(args, 0), 'agg.percentiles').map(numberOf));
-  const shares = args.length > 1 ? itemsAt(args, 1) : [0.5, 0.75, 0.9, 0.95, 0.99];
-  return new Map(
-    shares.map((share): [string, Value] => {
-      const wanted = doubleAt([share], 0, 'agg.percentiles');
-      if (!(wanted >= 0 && wanted <= 1)) refuse('a percentile needs a share between 0 and 1');
-      return [String(wanted), percentileOf(sorted, wanted)];
-    }),
-  );
+  const shares = args.length > 1 ? asItems(argument(args, 1)) : [0.5, 0.75, 0.9, 0.95, 0.99];
+  return shares.map(share => {
+    const wanted = doubleAt([share], 0, 'agg.percentiles');
+    if (!(wanted >= 0 && wanted <= 1)) refuse('a percentile needs a share between 0 and 1');
+    return percentileOf(sorted, wanted);
+  });
 }
 
 function statistics(args: readonly Value[]): Value {
@@ -85,12 +83,12 @@ function statistics(args: readonly Value[]): Value {
     squares: 0,
   });
   return new Map<string, Value>([
-    ['count', numbers.length],
-    ['total', numbers.length],
-    ['sum', sum],
-    ['mean', sum === null ? null : meanOf(sum, numbers.length)],
     ['min', extremeOf(numbers, 1)],
+    ['median', percentileOf(sortedNumbers(numbers.map(numberOf)), 0.5)],
     ['max', extremeOf(numbers, -1)],
+    ['mean', sum === null ? null : meanOf(sum, numbers.length)],
+    ['count', numbers.length],
+    ['sum', sum ?? 0],
     ['stdev', spreadOf(spread, {sample: false, root: true})],
   ]);
 }

@@ -104,7 +104,7 @@ function hexValue(args: readonly Value[]): string {
 
 function slug(args: readonly Value[]): string {
   const plain = wordsAt(args, 0).normalize('NFD').replace(/\p{M}/gu, '');
-  return (plain.match(/[\p{L}\p{N}_]+/gu) ?? []).join(textAt(args, 1, '-'));
+  return (plain.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(textAt(args, 1, '-'));
 }
 
 export const textFunctions: FunctionFamily = {
@@ -117,7 +117,7 @@ export const textFunctions: FunctionFamily = {
     },
     'text.camelCase': args => lowerFirst(wordsOf(wordsAt(args, 0)).map(upperFirst).join('')),
     'text.upperCamelCase': args => wordsOf(wordsAt(args, 0)).map(upperFirst).join(''),
-    'text.snakeCase': args => wordsOf(wordsAt(args, 0)).join('-'),
+    'text.snakeCase': args => wordsOf(wordsAt(args, 0)).join('_'),
     'text.capitalize': args => upperFirst(textAt(args, 0)),
     'text.capitalizeAll': args => capitalizeWords(wordsAt(args, 0)),
     'text.decapitalize': args => lowerFirst(textAt(args, 0)),

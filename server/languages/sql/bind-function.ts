@@ -33,11 +33,8 @@ const aggregateArguments: ReadonlyMap<string, number> = new Map([
   ['stddevp', 1],
   ['variance', 1],
   ['variancep', 1],
-  ['first', 1],
-  ['last', 1],
   ['list', 1],
   ['set', 1],
-  ['map', 2],
   ['distinct', 1],
   ['bool_and', 1],
   ['bool_or', 1],
@@ -48,10 +45,28 @@ const aggregateArguments: ReadonlyMap<string, number> = new Map([
   ['concat', 2],
 ]);
 
-/** Whether the call is computed over rows rather than for one. */
+/**
+ * Functions of a row that are computed over the rows of a group where a statement groups, by GROUP
+ * BY or by an aggregate beside them.
+ */
+const groupArguments: ReadonlyMap<string, number> = new Map([
+  ['first', 1],
+  ['last', 1],
+  ['map', 2],
+]);
+
+/** Whether the call is computed over rows where there are groups. */
+export function isOfGroup(call: Ast.Call): boolean {
+  const known = groupArguments.get(call.name.toLowerCase());
+  return known === undefined ? isAggregate(call) : call.arguments.length <= known;
+}
+
+/** Whether the call is computed over rows rather than for one, wherever it stands. */
 export function isAggregate(call: Ast.Call): boolean {
+  const name = call.name.toLowerCase();
+  if (groupArguments.has(name)) return false;
   const count = call.arguments.length;
-  const known = aggregateArguments.get(call.name.toLowerCase());
+  const known = aggregateArguments.get(name);
   if (known !== undefined) return count <= known;
   return functionSignature(call.name)?.kind === 'aggregate';
 }

@@ -13,7 +13,7 @@ import type * as Ast from './ast.ts';
 import type {BindContext, Scope} from './bind-context.ts';
 import {literal, slotOf} from './bind-context.ts';
 import {bindExpression} from './bind-expression.ts';
-import {asksRecord, checkAggregate, isAggregate} from './bind-function.ts';
+import {asksRecord, checkAggregate, isAggregate, isOfGroup} from './bind-function.ts';
 import {printExpression} from './printer-statement.ts';
 
 interface Key {
@@ -64,7 +64,7 @@ export class Grouping {
     }
     switch (ast.kind) {
       case 'call':
-        if (isAggregate(ast)) return this.#aggregate(ast);
+        if (isOfGroup(ast)) return this.#aggregate(ast);
         return asksRecord(ast.name) ? this.#first(ast) : undefined;
       case 'name':
       case 'attribute':

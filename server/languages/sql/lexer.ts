@@ -255,6 +255,7 @@ class Lexer {
   /** Digits, fraction, exponent, suffix; `1.asString()` and `0..5` leave their dots alone. */
   #number(start: number): boolean {
     const text = this.#text;
+    if ((text.charCodeAt(start + 1) | 32) === 120) return this.#hexadecimal(start);
     let at = this.#digitsEnd(start);
     let real = false;
     if (text.charCodeAt(at) === 46 && isDigit(text.charCodeAt(at + 1))) {
@@ -278,6 +279,17 @@ class Lexer {
     const end = this.#nameEnd(at);
     if (end > at) return this.#bad(start, end, 'a name cannot start with a digit');
     this.#push(real ? TokenKind.real : TokenKind.integer, start, at, '');
+    return true;
+  }
+
+  /** `0x1F`. */
+  #hexadecimal(start: number): boolean {
+    const end = this.#nameEnd(start + 2);
+    const digits = this.#text.slice(start + 2, end);
+    if (!/^[0-9a-f]+$/i.test(digits)) {
+      return this.#bad(start, end, 'a hexadecimal number has the digits 0 to 9 and A to F');
+    }
+    this.#push(TokenKind.integer, start, end, '');
     return true;
   }
 

@@ -27,7 +27,7 @@ export function readInteger(c: Cursor, minusAt: number | undefined): IntegerLite
     value = minusAt === undefined ? +digits : 0 - +digits;
   } else {
     // BigInt takes quadratic time for long texts; no 64-bit number has more than 19 digits.
-    const significant = digits.replace(/^0+/, '');
+    const significant = digits.replace(/^0+(?!x)/i, '');
     const exact = significant.length > 19 ? longMax + 2n : BigInt(significant || '0');
     value = minusAt === undefined ? exact : -exact;
     if (value > longMax || value < longMin) {

@@ -46,8 +46,18 @@ export const aggregateFunctions: readonly FunctionSignature[] = [
     'variancep(w)',
     '2.6666666666666665',
   ]),
-  aggregateRow('first(value)', 'The value of the first row.', ['first(name)', '"Ada"']),
-  aggregateRow('last(value)', 'The value of the last row.', ['last(name)', '"Cy"']),
+  aggregateRow(
+    'first(value)',
+    'The first item of a list, else the value; in a group that of the first row.',
+    ['first([1, 2])', '1'],
+    {nulls: 'handled'},
+  ),
+  aggregateRow(
+    'last(value)',
+    'The last item of a list, else the value; in a group that of the last row.',
+    ['last([1, 2])', '2'],
+    {nulls: 'handled'},
+  ),
   aggregateRow(
     'list(value, values...)',
     'A list of the values, lists among them joined.',
@@ -62,19 +72,26 @@ export const aggregateFunctions: readonly FunctionSignature[] = [
   ),
   aggregateRow(
     'map(key, values...)',
-    'A map of keys and values in turn, or of maps.',
-    ['map(name, age)', '{"Ada":36,"Bob":41,"Cy":17}'],
+    'A map of keys and values in turn, or of maps; in a group of all rows.',
+    ["map('a', 1, 'b', 2)", '{"a":1,"b":2}'],
     {nulls: 'handled'},
   ),
   aggregateRow('distinct(value)', 'A list of the different values.', [
     'SELECT distinct(age > 30) AS v FROM Person',
     '{"v":true},{"v":false}',
   ]),
-  aggregateRow('bool_and(condition)', 'Whether every value is true.', [
-    'bool_and(age > 30)',
-    'false',
-  ]),
-  aggregateRow('bool_or(condition)', 'Whether a value is true.', ['bool_or(age > 30)', 'true']),
+  aggregateRow(
+    'bool_and(condition, conditions...)',
+    'Whether no value is false.',
+    ['bool_and(age > 30)', 'false'],
+    {nulls: 'handled'},
+  ),
+  aggregateRow(
+    'bool_or(condition, conditions...)',
+    'Whether a value is true.',
+    ['bool_or(age > 30)', 'true'],
+    {nulls: 'handled'},
+  ),
   aggregateRow(
     'unionAll(list, lists...)',
     'One list of the items of all lists.',

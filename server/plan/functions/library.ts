@@ -23,7 +23,7 @@ const texts: readonly FunctionSignature[] = [
     "text.upperCamelCase('hello big world')",
     '"HelloBigWorld"',
   ]),
-  scalarRow('text.snakeCase(text)', 'As hello-big-world, in lower case.', [
+  scalarRow('text.snakeCase(text)', 'As hello_big_world, in lower case.', [
     "text.snakeCase('helloBig World')",
     '"hello-big-world"',
   ]),
@@ -304,10 +304,10 @@ const aggregations: readonly FunctionSignature[] = [
   scalarRow('agg.median(list)', 'The number in the middle.', ['agg.median([3, 1, 2])', '2.0']),
   scalarRow('agg.percentiles(list, shares?)', 'The numbers below which shares of 0 to 1 lie.', [
     'agg.percentiles([1, 2, 3, 4], [0.5])',
-    '{"0.5":2.5}',
+    '[2.5]',
   ]),
   scalarRow('agg.product(list)', 'The product of the numbers.', ['agg.product([2, 3, 4])', '24']),
-  scalarRow('agg.statistics(list)', 'Count, sum, mean, least, greatest and deviation.', [
+  scalarRow('agg.statistics(list)', 'Least, median, greatest, mean, count, sum and deviation.', [
     'agg.statistics([1, 2, 3]).mean',
     '2.0',
   ]),
