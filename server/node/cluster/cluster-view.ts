@@ -283,7 +283,7 @@ export class ClusterView implements Cluster {
     const introduction = id === plan.id ? this.#node.introduction : links.introductions.get(id);
     return {
       id,
-      name: server.name,
+      name: server.name ?? introduction?.serverName,
       host,
       raftPort,
       httpPort,

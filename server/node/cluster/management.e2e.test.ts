@@ -51,6 +51,12 @@ test('a cluster is looked at and changed from a shell, and mends a copy by itsel
   const moved = await done(third, 'cluster', 'transfer', otherId);
   assert.match(moved, new RegExp(`^Leadership transferred to ${otherId}`));
   assert.equal(await untilLed(cluster), other);
+  for (const member of cluster.members) {
+    const path = '/api/v1/server?mode=cluster';
+    const {text} = await cluster.clientOf(member).send({method: 'GET', path, again: true});
+    const {ha} = JSON.parse(text) as {readonly ha: {readonly leader: string}};
+    assert.equal(ha.leader, other.name, 'named alike wherever it is asked');
+  }
 
   await done(third, 'cluster', 'leave');
   const without = await statusAt(other);
