@@ -240,8 +240,8 @@ export const settingRows = {
     scope: 'server',
     dynamic: true,
     description:
-      'Memory for session parameters, global variables, open transactions and fetched files of ' +
-      'all users but root.',
+      'Memory for session parameters, global variables, open transactions, fetched files and ' +
+      'large bodies of requests of all users but root.',
   },
   'svc.keptMemoryMaxPerUser': {
     type: 'size',

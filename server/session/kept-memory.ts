@@ -1,6 +1,6 @@
 /**
  * What users have the server keep between or beside their statements: parameters of sessions,
- * global variables, what open transactions wrote, fetched files.
+ * global variables, what open transactions wrote, fetched files, large bodies of requests.
  *
  * All of it counts in the pool of the statements that run, so that no sum of them ends the process,
  * and in a share of its user. Root counts too and has no share: the bound of all the others leaves
@@ -8,6 +8,9 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {MemoryPool} from '#server/execution/budget.ts';
+
+/** The share of requests of which nobody knows whose they are; no name of a user. */
+export const strangers = '';
 
 export interface KeptLimits {
   /** `svc.keptMemoryMax`: of all users but root. */
@@ -79,16 +82,17 @@ export class KeptMemory {
     if ((this.#byUser.get(user) ?? 0) + more > perUser) {
       throw new Refusal(
         'query.memory',
-        `what user '${user}' keeps in sessions, variables, open transactions and fetched files ` +
-          `is more than ${perUser} bytes (svc.keptMemoryMaxPerUser)`,
+        `what ${user === strangers ? 'strangers keep' : `user '${user}' keeps`} in sessions, ` +
+          `variables, open transactions, fetched files and bodies is more than ${perUser} bytes ` +
+          '(svc.keptMemoryMaxPerUser)',
         {detail: {memoryBytesMax: perUser}},
       );
     }
     if (this.#bytes + more <= all) return;
     throw new Refusal(
       'query.memory-total',
-      `what users keep in sessions, variables, open transactions and fetched files is more than ` +
-        `${all} bytes together (svc.keptMemoryMax); retry later`,
+      `what users keep in sessions, variables, open transactions, fetched files and bodies is ` +
+        `more than ${all} bytes together (svc.keptMemoryMax); retry later`,
       {detail: {memoryBytesMax: all}},
     );
   }

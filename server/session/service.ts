@@ -18,7 +18,7 @@ import {requireDatabaseSetting} from '#server/catalog/database-settings.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {MemoryPool} from '#server/execution/budget.ts';
 import {typedRows} from '#server/execution/query-result.ts';
-import {KeptMemory} from './kept-memory.ts';
+import {type KeptHolder, KeptMemory, strangers} from './kept-memory.ts';
 import type {FunctionRegistry, TableFunction} from '#server/execution/function-registry.ts';
 import {
   type Procedure,
@@ -396,6 +396,11 @@ export class SessionService implements Service {
   ): Promise<ResultCursor> {
     const held = await this.#sessions.hold(principal.name, parts.request.database, id);
     return this.#runner.runInside(parts, held);
+  }
+
+  keep(principal: Principal | undefined): KeptHolder {
+    const user = principal?.name ?? strangers;
+    return this.#memory.holder(principal?.root === true ? undefined : user);
   }
 
   async changes(principal: Principal, request: ChangesRequest): Promise<ChangeSubscription> {

@@ -10,6 +10,7 @@ import type {Refusal} from '#server/base/errors.ts';
 import type {SearchIndexFigures} from './search/search-figures.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Principal} from '#server/security/principal.ts';
+import type {KeptHolder} from './kept-memory.ts';
 import type {JsonFormat} from '#server/model/json.ts';
 import type {RowEncoding} from '#server/model/row-encoding.ts';
 import type {Value} from '#server/model/value.ts';
@@ -237,6 +238,12 @@ export interface Service {
    * @throws {Refusal} what stands in the way of preparing it here; thrown or rejected.
    */
   needsLeader(principal: Principal, request: RunRequest): boolean | Promise<boolean>;
+
+  /**
+   * Counts what a request brings, in the memory of the statements and in the share of its user;
+   * strangers share one. To be closed.
+   */
+  keep(principal: Principal | undefined): KeptHolder;
 
   /** @throws {Refusal} `security.denied`, `admission.full`, `changes.lost`, `database.*`. */
   changes(principal: Principal, request: ChangesRequest): Promise<ChangeSubscription>;

@@ -7,7 +7,7 @@ import {Refusal} from '#server/base/errors.ts';
 import {durationOf} from '#server/model/temporal.ts';
 import type {DurationValue} from '#server/model/value.ts';
 
-/** Of a day. */
+/** Millionths of a day. */
 const millionthsPerMonth = 30_436_875n;
 const secondsPerDay = 86_400n;
 const nanosPerSecond = 1_000_000_000n;

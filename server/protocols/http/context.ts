@@ -91,7 +91,7 @@ export class HttpContext {
   isStopping = false;
   /** Commands that run without anybody waiting for their answer. */
   backgroundCount = 0;
-  /** Bytes of large bodies and answers held now, by everybody together. */
+  /** Bytes of large answers held now, by everybody together. */
   heldBytes = 0;
   /** The begin of every request id that this server makes. */
   readonly requestIdPrefix: string;

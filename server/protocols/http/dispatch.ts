@@ -1,6 +1,7 @@
 /**
  * From a request to its handler: size, route, credentials, repeated ids, in this order.
  */
+import {refuseAbsent} from './absent-routes.ts';
 import {hash} from 'node:crypto';
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import {Refusal} from '#server/base/errors.ts';
@@ -32,6 +33,7 @@ export async function dispatch(
   context.timings?.watch(exchange);
   try {
     checkCoding(request);
+    checkSite(request);
     const url = request.url ?? '/';
     const mark = url.indexOf('?');
     const path = mark < 0 ? url : url.slice(0, mark);
@@ -39,6 +41,7 @@ export async function dispatch(
     const match = router.match(request.method ?? 'GET', path);
     if (match?.route.streamsBody !== true) checkDeclaredLength(request, context);
     if (match === undefined) {
+      refuseAbsent(request.method ?? 'GET', path);
       return await (path === scrapePath ? answerScrape(exchange) : answerRoot(exchange, path));
     }
     exchange.segments = match.segments;
@@ -48,6 +51,18 @@ export async function dispatch(
   } catch (error) {
     exchange.fail(error);
   }
+}
+
+/**
+ * A page of another site can have a browser send what it keeps of credentials: the user means
+ * nothing of that.
+ */
+function checkSite({headers, method = 'GET'}: IncomingMessage): void {
+  if (headers['sec-fetch-site'] !== 'cross-site' || ['GET', 'HEAD'].includes(method)) return;
+  throw new PlainFailure(403, 'Request of another site', {
+    detail:
+      'A browser sent this for a page of another site: send it from the own one, or a program',
+  });
 }
 
 /** A body in a coding that we do not take apart would be read as something else. */
@@ -68,6 +83,7 @@ async function perform(exchange: Exchange, {route, operation}: Match): Promise<v
   }
   const known = authenticate(exchange);
   const principal = known instanceof Promise ? await known : known;
+  exchange.caller = principal;
   if (operation.access === 'root' && !principal.root) {
     const message = 'Only root user is authorized to execute server commands';
     throw new Refusal('security.root-only', message);

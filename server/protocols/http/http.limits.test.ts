@@ -39,6 +39,36 @@ test('a body that says it is too large is refused before it arrives', async () =
   });
 });
 
+test('H1: bodies count in the share of their user until they are answered', async () => {
+  const shares = {'svc.keptMemoryMaxPerUser': '2MB', 'svc.keptMemoryMax': '4MB'};
+  await inWorld(shares, async world => {
+    const sized = (megabytes: number) =>
+      rows('rows 1', {params: {filler: 'x'.repeat(megabytes * 1_000_000)}});
+    const as = 'anna:anna-pass';
+    for (let count = 0; count < 4; count++) {
+      assert.equal((await world.call('/query/db', {...sized(1.5), as})).status, 200);
+    }
+    const refused = await world.call('/query/db', {...sized(3), as});
+    assert.notEqual(refused.status, 200);
+    assert.match(refused.text, /svc\.keptMemoryMaxPerUser/);
+    assert.equal((await world.call('/query/db', sized(6))).status, 200, 'root has no share');
+  });
+});
+
+test('L3: what a browser sends for a page of another site is refused', async () => {
+  await inWorld({}, async world => {
+    const body = JSON.stringify({language: 'sql', command: 'write'});
+    for (const [site, status] of [
+      ['cross-site', 403],
+      ['same-origin', 200],
+    ] as const) {
+      const headers = {'Content-Type': 'text/plain', 'Sec-Fetch-Site': site};
+      assert.equal((await world.call('/command/db', {body, headers})).status, status);
+    }
+    assert.equal(world.service.writes, 1);
+  });
+});
+
 test('a chunked body is refused as soon as it is too large', async () => {
   await inWorld({'svc.server.httpBodyContentMaxSize': 1_000}, async world => {
     const chunk = `400\r\n${'x'.repeat(0x400)}\r\n`;

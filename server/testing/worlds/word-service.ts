@@ -25,6 +25,7 @@ import type {
   RunRequest,
   Service,
 } from '#server/session/session.ts';
+import type {KeptHolder} from '#server/session/kept-memory.ts';
 import {statementRequest} from '#server/session/statement-request.ts';
 import {root, type ServiceWorld} from './service-world.ts';
 
@@ -90,6 +91,10 @@ export class WordService implements Service {
 
   rows(principal: Principal, request: RowsRequest): Promise<RowCursor> {
     return this.#real.rows(principal, request);
+  }
+
+  keep(principal: Principal | undefined): KeptHolder {
+    return this.#real.keep(principal);
   }
 
   prepare(principal: Principal, request: RowsRequest): Promise<StatementDescription> {

@@ -3,15 +3,16 @@
  *
  * Too large by its declared length is refused before a byte is read; larger than declared or
  * chunked beyond the limit, as soon as that shows. A body that pauses or drags on is broken off.
- * Large bodies of all requests together have a budget, so that many at once cannot fill memory.
+ * Large bodies count in the memory of the statements and in the share of their user, from their
+ * first bytes until they are answered, so that many at once cannot fill memory.
  */
 import type {IncomingMessage} from 'node:http';
 import {Refusal} from '#server/base/errors.ts';
+import type {KeptHolder} from '#server/session/kept-memory.ts';
 import type {HttpContext} from '../context.ts';
 import {PlainFailure} from './failure.ts';
 
 const largeBytes = 1 << 20;
-const heldBytesMax = 1 << 30;
 const empty = Buffer.alloc(0);
 
 /** The declared length; undefined when chunked; 0 without a body. */
@@ -32,13 +33,18 @@ export function checkDeclaredLength(request: IncomingMessage, context: HttpConte
 /**
  * Reads the whole body; a promise only when there is one.
  *
- * @throws {PlainFailure} 413, 408. @throws {Refusal} `admission.full`.
+ * @param keep - Counts a large one; closed with the response.
+ * @throws {PlainFailure} 413, 408. @throws {Refusal} as `keep` says.
  */
-export function readBody(request: IncomingMessage, context: HttpContext): Promise<Buffer> | Buffer {
+export function readBody(
+  request: IncomingMessage,
+  context: HttpContext,
+  keep: () => KeptHolder,
+): Promise<Buffer> | Buffer {
   const length = declaredLength(request);
   if (length === 0) return empty;
   return new Promise((resolve, reject) => {
-    const reader = new BodyReader(request, context, outcome => {
+    const reader = new BodyReader(request, {context, keep}, outcome => {
       if (outcome instanceof Error) reject(outcome);
       else resolve(outcome);
     });
@@ -53,16 +59,18 @@ class BodyReader {
   readonly #sizeMax: number;
   readonly #chunks: Buffer[] = [];
   #size = 0;
-  #held = 0;
+  readonly #keep: () => KeptHolder;
+  #kept: KeptHolder | undefined;
   #ended = false;
   #cancelPause: (() => void) | undefined;
   #cancelWhole: (() => void) | undefined;
 
   constructor(
     request: IncomingMessage,
-    context: HttpContext,
+    {context, keep}: {readonly context: HttpContext; readonly keep: () => KeptHolder},
     done: (outcome: Buffer | Error) => void,
   ) {
+    this.#keep = keep;
     this.#request = request;
     this.#context = context;
     this.#done = done;
@@ -81,10 +89,8 @@ class BodyReader {
     this.#chunks.push(chunk);
     this.#size += chunk.length;
     if (this.#size > this.#sizeMax) return this.#finish(tooLarge(this.#size, this.#sizeMax));
-    if (this.#size > largeBytes && !this.#hold(chunk.length)) {
-      const message = 'Too many large requests are being read; try again';
-      return this.#finish(new Refusal('admission.full', message));
-    }
+    const obstacle = this.#size > largeBytes ? this.#count() : undefined;
+    if (obstacle !== undefined) return this.#finish(obstacle);
     if (!this.#request.complete) this.#watch();
   };
 
@@ -108,11 +114,15 @@ class BodyReader {
     this.#cancelPause = timers.after(settings.get('svc.network.socketTimeout'), late);
   }
 
-  #hold(bytes: number): boolean {
-    if (this.#context.heldBytes + bytes > heldBytesMax) return false;
-    this.#held += bytes;
-    this.#context.heldBytes += bytes;
-    return true;
+  #count(): Refusal | undefined {
+    try {
+      this.#kept ??= this.#keep();
+      this.#kept.resize(this.#size);
+      return undefined;
+    } catch (error) {
+      if (error instanceof Refusal) return error;
+      throw error;
+    }
   }
 
   #finish(outcome: Buffer | Error): void {
@@ -120,7 +130,7 @@ class BodyReader {
     this.#ended = true;
     this.#cancelPause?.();
     this.#cancelWhole?.();
-    this.#context.heldBytes -= this.#held;
+    if (outcome instanceof Error) this.#kept?.close();
     this.#done(outcome);
   }
 }

@@ -9,6 +9,8 @@ import type {IncomingMessage, ServerResponse} from 'node:http';
 import {AssertionFailure, assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
+import type {Principal} from '#server/security/principal.ts';
+import type {KeptHolder} from '#server/session/kept-memory.ts';
 import {ResponseBuffer, type ResponseWriter} from '../raw-http/response-buffer.ts';
 import {checkDeclaredLength, declaredLength, readBody} from './body.ts';
 import type {HttpContext} from '../context.ts';
@@ -51,6 +53,8 @@ export class Exchange implements ResponseWriter {
   streamsBody = false;
   /** The client waits for a word before it sends its body. */
   awaitsContinue = false;
+  /** Whose request it is; undefined: nobody has shown who asks. */
+  caller: Principal | undefined;
   #body: Buffer | undefined;
 
   constructor(context: HttpContext, request: IncomingMessage, response: ServerResponse) {
@@ -88,8 +92,15 @@ export class Exchange implements ResponseWriter {
     if (this.#body !== undefined) return this.#body;
     checkDeclaredLength(this.request, this.context);
     this.allowBody();
-    this.#body = await readBody(this.request, this.context);
+    this.#body = await readBody(this.request, this.context, () => this.#keep());
     return this.#body;
+  }
+
+  /** Counts what the body takes until the response ends. */
+  #keep(): KeptHolder {
+    const kept = this.context.options.service.keep(this.caller);
+    this.response.once('close', () => kept.close());
+    return kept;
   }
 
   /** Tells a client that asked first to send its body. */

@@ -671,3 +671,33 @@ test('rights are asked again while lines come', async () => {
   assert.match(text, /HTTP\/1\.1 401 /);
   assert.ok((await countOf(database, 'Free')) <= 3);
 });
+
+test('M3: one user has a share of the batches that run at once, root has a place', async () => {
+  const database = await newDatabase();
+  const user = {name: 'mallory', password: 'mallory-pass', databases: {[database]: ['*']}};
+  const headers = {'content-type': 'application/json'};
+  await post('/server', JSON.stringify({command: 'create user', ...user}), {headers});
+  const {port} = new URL(server.url);
+  const as = 'mallory:mallory-pass';
+  const waiting = Array.from({length: 8}, () => {
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(
+      `POST /api/v1/batch/${database} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n` +
+        `Authorization: Basic ${Buffer.from(as).toString('base64')}\r\n\r\n{`,
+    );
+    return socket;
+  });
+  try {
+    // Each is at work as soon as its head was read.
+    let refused = await post(`/batch/${database}`, '', {as});
+    for (let tries = 0; tries < 200 && refused.status !== 503; tries++) {
+      refused = await post(`/batch/${database}`, '', {as});
+    }
+    assert.equal(refused.status, 503, refused.text);
+    assert.match(refused.text, /svc\.batch\.concurrentMaxPerUser/);
+    assert.equal((await post(`/batch/${database}`, v('a'))).status, 200);
+  } finally {
+    for (const socket of waiting) socket.destroy();
+  }
+});

@@ -36,8 +36,6 @@ export interface BatchHandlerOptions {
   readonly temporaryDirectory: string;
 }
 
-/** Loads that may run at once; each may hold `svc.batch.idMapMemoryMax`. */
-const loadsMax = 16;
 /** Milliseconds after which others get a turn, even when more of the body is there. */
 const turnMs = 5;
 /** Entries of about this size are committed; smaller when the log takes less. */
@@ -45,18 +43,50 @@ const entryBytesDefault = 400 << 10;
 const lineSlackBytes = 64 << 10;
 
 export function createBatchHandler(options: BatchHandlerOptions): BatchHandler {
-  let running = 0;
+  const places = new BatchPlaces(options.settings);
   return async (exchange, principal, database) => {
-    if (running >= loadsMax) {
-      throw new Refusal('admission.full', `${loadsMax} batches are running; try again`);
-    }
-    running++;
+    const leave = places.enter(principal);
     try {
       await runBatch(options, {exchange, principal, database});
     } finally {
-      running--;
+      leave();
     }
   };
+}
+
+/** Batches that run at once, shared out; each may hold `svc.batch.idMapMemoryMax`. */
+class BatchPlaces {
+  readonly #settings: () => Settings;
+  readonly #byUser = new Map<string, number>();
+  #taken = 0;
+
+  constructor(settings: () => Settings) {
+    this.#settings = settings;
+  }
+
+  /** Answers how to leave. @throws {Refusal} `admission.full`. */
+  enter({name, root}: Principal): () => void {
+    const most = this.#settings().get('svc.batch.concurrentMax');
+    const own = this.#byUser.get(name) ?? 0;
+    const share = this.#settings().get('svc.batch.concurrentMaxPerUser');
+    if (this.#taken >= (root ? most : most - 1)) {
+      const message = `${this.#taken} batches are running (svc.batch.concurrentMax); try again`;
+      throw new Refusal('admission.full', message);
+    }
+    if (!root && own >= share) {
+      const setting = 'svc.batch.concurrentMaxPerUser';
+      const message = `${own} batches of user '${name}' are running (${setting})`;
+      throw new Refusal('admission.full', `${message}; try again`);
+    }
+    this.#taken += 1;
+    this.#byUser.set(name, own + 1);
+    return () => {
+      this.#taken -= 1;
+      const left = (this.#byUser.get(name) ?? 1) - 1;
+      if (left > 0) this.#byUser.set(name, left);
+      else this.#byUser.delete(name);
+    };
+  }
 }
 
 interface BatchCall {
