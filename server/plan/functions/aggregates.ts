@@ -49,13 +49,13 @@ export const aggregateFunctions: readonly FunctionSignature[] = [
   aggregateRow(
     'first(value)',
     'The first item of a list, else the value; in a group that of the first row.',
-    ['first([1, 2])', '1'],
+    ['SELECT first([1, 2]) AS v', '{"v":1}'],
     {nulls: 'handled'},
   ),
   aggregateRow(
     'last(value)',
     'The last item of a list, else the value; in a group that of the last row.',
-    ['last([1, 2])', '2'],
+    ['SELECT last([1, 2]) AS v', '{"v":2}'],
     {nulls: 'handled'},
   ),
   aggregateRow(
@@ -73,7 +73,7 @@ export const aggregateFunctions: readonly FunctionSignature[] = [
   aggregateRow(
     'map(key, values...)',
     'A map of keys and values in turn, or of maps; in a group of all rows.',
-    ["map('a', 1, 'b', 2)", '{"a":1,"b":2}'],
+    ["SELECT map('a', 1, 'b', 2) AS v", '{"v":{"a":1,"b":2}}'],
     {nulls: 'handled'},
   ),
   aggregateRow('distinct(value)', 'A list of the different values.', [

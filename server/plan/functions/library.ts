@@ -25,7 +25,7 @@ const texts: readonly FunctionSignature[] = [
   ]),
   scalarRow('text.snakeCase(text)', 'As hello_big_world, in lower case.', [
     "text.snakeCase('helloBig World')",
-    '"hello-big-world"',
+    '"hello_big_world"',
   ]),
   scalarRow('text.capitalize(text)', 'With the first letter in upper case.', [
     "text.capitalize('ada and bob')",
@@ -102,7 +102,7 @@ const texts: readonly FunctionSignature[] = [
   ]),
   scalarRow('text.slug(text, separator?)', 'Words joined by hyphens, for addresses.', [
     "text.slug('Crème brûlée, twice')",
-    '"Creme-brulee-twice"',
+    '"creme-brulee-twice"',
   ]),
   scalarRow(
     'text.levenshteinDistance(left, right)',
