@@ -9,6 +9,7 @@ import {resolveSettings} from '#server/base/setting-values.ts';
 import {JsonParser} from '#server/model/json-parser.ts';
 import {ServerAdministration} from '#server/node/administration.ts';
 import {HealthMonitor} from '#server/monitoring/health-monitor.ts';
+import {MetricsDump} from '#server/monitoring/metrics-dump.ts';
 import {ServerEvents} from '#server/monitoring/server-events.ts';
 import {RuntimeWatch} from '#server/node/monitoring/runtime-watch.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
@@ -118,6 +119,7 @@ test('rights are asked and changes are logged without secrets, whatever the prot
     events: new ServerEvents(() => 0),
     health: new HealthMonitor({clock: platform.clock, isEnabled: () => false, warn: () => {}}),
     runtime: new RuntimeWatch(platform.timers, createMachine()),
+    makeDump: figures => new MetricsDump({...platform, logger: {log: () => {}}, figures}),
     makeProfiler: () => profilerWorld(platform).profiler,
     random: createRandom(),
     settings,

@@ -13,7 +13,7 @@ import {
 } from './setting-values.ts';
 import type {SettingRow} from './setting-row.ts';
 import {settingKeys, settingRows} from './settings.ts';
-import {refusedSettings} from './settings-refused.ts';
+import {settingsWithoutMeaning} from './settings-without-meaning.ts';
 
 test('names are unique as environment variables and begin with svc', () => {
   assert.equal(new Set(settingKeys.map(environmentName)).size, settingKeys.length);
@@ -108,8 +108,18 @@ test('an unknown key names the nearest one, and all refusals come at once', () =
   assert.equal(settings.get('svc.txWalFlush'), 2);
 });
 
-test('names of other systems are refused with the reason, and are none of ours', () => {
-  for (const [key, reason] of Object.entries(refusedSettings)) {
+test('names of other systems are passed over, each once, and stop no start', () => {
+  const [key = '', reason] = Object.entries(settingsWithoutMeaning)[0] ?? [];
+  const {refused, passedOver} = resolveSettings([
+    {name: '--set', values: {[key]: 'anything'}},
+    {name: 'environment', values: {[key]: '1'}},
+  ]);
+  assert.deepEqual(refused, []);
+  assert.deepEqual(passedOver, [{key, origin: '--set', reason}]);
+});
+
+test('names of other systems are none of ours, and a command that sets one is refused', () => {
+  for (const [key, reason] of Object.entries(settingsWithoutMeaning)) {
     assert.ok(!settingKeys.some(known => known === key), key);
     assert.throws(() => requireSettingKey(key, 'test'), {
       code: 'setting.unknown',

@@ -15,7 +15,7 @@ import {
   settingKeys,
   settingRows,
 } from './settings.ts';
-import {refusedSettings} from './settings-refused.ts';
+import {settingsWithoutMeaning} from './settings-without-meaning.ts';
 
 /** A value as a person or a file gave it. */
 export type RawSetting = string | number | boolean;
@@ -113,6 +113,15 @@ export class Settings {
   }
 }
 
+/** A setting of other systems that a source gave. */
+export interface PassedOver {
+  readonly key: string;
+  /** Name of the source. */
+  readonly origin: string;
+  /** Why it means nothing here, and what to use. */
+  readonly reason: string;
+}
+
 /**
  * Resolves every setting; of several sources that name a key, the first wins.
  *
@@ -127,12 +136,20 @@ export function resolveSettings(
 ): {
   readonly settings: Settings;
   readonly refused: readonly Refusal[];
+  /** What sources named that has no meaning here, in their order, each name once. */
+  readonly passedOver: readonly PassedOver[];
 } {
   const refused: Refusal[] = [];
+  const passedOver = new Map<string, PassedOver>();
   const resolved = new Map<SettingKey, Resolved>();
   for (const source of sources) {
     for (const [key, raw] of Object.entries(source.values)) {
       if (raw === undefined) continue;
+      if (Object.hasOwn(settingsWithoutMeaning, key)) {
+        const reason = settingsWithoutMeaning[key] ?? '';
+        if (!passedOver.has(key)) passedOver.set(key, {key, origin: source.name, reason});
+        continue;
+      }
       try {
         const known = requireSettingKey(key, source.name);
         const value = parseSetting(known, raw, source.name);
@@ -148,7 +165,8 @@ export function resolveSettings(
     const value = defaults.get(key) ?? row.default;
     if (!resolved.has(key)) resolved.set(key, {value, origin: DEFAULT_ORIGIN});
   }
-  return {settings: new Settings(substituted(resolved), defaults), refused};
+  const settings = new Settings(substituted(resolved), defaults);
+  return {settings, refused, passedOver: [...passedOver.values()]};
 }
 
 /** The environment variable of a setting: `svc.ha.enabled` is `SVC_HA_ENABLED`. */
@@ -326,8 +344,9 @@ function substituted(resolved: ReadonlyMap<SettingKey, Resolved>): Map<SettingKe
 }
 
 function unknownSetting(key: string, origin: string): Refusal {
-  if (Object.hasOwn(refusedSettings, key)) {
-    const message = `Setting '${key}' (${origin}) has no meaning here: ${refusedSettings[key]}`;
+  if (Object.hasOwn(settingsWithoutMeaning, key)) {
+    const reason = settingsWithoutMeaning[key];
+    const message = `Setting '${key}' (${origin}) has no meaning here: ${reason}`;
     return new Refusal('setting.unknown', message, {detail: {key, origin}});
   }
   const nearest = nearestKey(key);

@@ -2,7 +2,7 @@
  * The settings of a cluster's consensus: who belongs to it, how it decides, its log and what stands
  * in for the part of the log that is gone. Rows of the one table (settings.ts).
  *
- * Those that have a meaning in other systems alone are refused by name (settings-refused.ts).
+ * Those that have a meaning in other systems alone are passed over (settings-without-meaning.ts).
  */
 import {DAY, GB, HOUR, KB, MB, MINUTE, SECOND, type SettingRow, TB} from './setting-row.ts';
 

@@ -134,6 +134,15 @@ export const serverSettingRows = {
     description: 'Least severe level of the lines that are logged.',
   },
 
+  'svc.server.logFormat': {
+    type: 'enum',
+    values: ['auto', 'json', 'text'],
+    default: 'auto',
+    scope: 'server',
+    dynamic: false,
+    description: 'How lines are logged: a JSON object each, or text; auto: text on a terminal.',
+  },
+
   // HTTP.
   'svc.server.httpIncomingHost': {
     type: 'string',
@@ -257,6 +266,24 @@ export const serverSettingRows = {
     scope: 'server',
     dynamic: true,
     description: 'Whether the figures of the server can be scraped at /prometheus.',
+  },
+  'svc.serverMetrics.logging': {
+    type: 'boolean',
+    default: false,
+    scope: 'server',
+    dynamic: true,
+    description: 'Whether the metrics are written into the log too, every minute.',
+  },
+  'svc.dumpMetricsEvery': {
+    type: 'duration',
+    unit: 'seconds',
+    default: 0,
+    min: 0,
+    max: DAY,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'How often the metrics are written into the log, and when the server stops; 0 never.',
   },
   'svc.serverMetrics.prometheus.requireAuthentication': {
     type: 'string',

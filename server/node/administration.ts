@@ -7,6 +7,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {ProfilerSnapshot, QueryProfiler} from '#server/monitoring/query-profiler.ts';
 import {byLabel, type Figures} from '#server/monitoring/figures.ts';
 import type {HealthMonitor} from '#server/monitoring/health-monitor.ts';
+import type {MetricsDump} from '#server/monitoring/metrics-dump.ts';
 import {isSettingKey, settingRows} from '#server/base/settings.ts';
 import type {Random} from '#server/platform/clock.ts';
 import type {ServerEvent, ServerEvents} from '#server/monitoring/server-events.ts';
@@ -29,6 +30,8 @@ export interface ServerAdministrationOptions {
   readonly events: ServerEvents;
   readonly runtime: RuntimeWatch;
   readonly health: HealthMonitor;
+  /** Makes what writes the metrics into the log. */
+  readonly makeDump: (figures: () => Figures) => MetricsDump;
   /** Makes the profiler, which asks for figures when it begins and ends. */
   readonly makeProfiler: (snapshot: () => ProfilerSnapshot) => QueryProfiler;
   readonly random: Random;
@@ -40,6 +43,7 @@ export interface ServerAdministrationOptions {
 export class ServerAdministration implements Administration {
   readonly identity: ServerIdentity;
   readonly profiler: QueryProfiler;
+  readonly #dump: MetricsDump;
   readonly #options: ServerAdministrationOptions;
   #settings: Settings;
   #service: SessionService | undefined;
@@ -47,6 +51,7 @@ export class ServerAdministration implements Administration {
   constructor(options: ServerAdministrationOptions) {
     this.#options = options;
     this.#settings = options.settings;
+    this.#dump = options.makeDump(() => this.figures());
     this.profiler = options.makeProfiler(() => ({
       profiler: this.metrics()['profiler'],
       databases: this.#service?.statementsByDatabase() ?? {},
@@ -70,6 +75,7 @@ export class ServerAdministration implements Administration {
     const mode = this.#settings.get('svc.server.mode');
     events.add('INFO', 'Server', `Server ${version} started in ${mode} mode`);
     runtime.start();
+    this.#dump.follow(this.#settings);
     runtime.onWindow(({meanMs}) => {
       health.look({disk: this.#disk(), ...runtime.heap, pauseMs: meanMs});
     });
@@ -79,6 +85,7 @@ export class ServerAdministration implements Administration {
   end(): void {
     this.#options.runtime.end();
     this.profiler.stop();
+    this.#dump.end();
     this.#options.events.add('INFO', 'Server', 'Server shut down');
   }
 
@@ -96,6 +103,7 @@ export class ServerAdministration implements Administration {
       );
     }
     this.#settings = changed;
+    this.#dump.follow(changed);
     this.#options.events.add('INFO', 'Server', `setting ${key} was changed`);
   }
 

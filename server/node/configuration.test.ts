@@ -61,13 +61,17 @@ test('a pod is called as its host, unless it is named', () => {
   assert.equal(nameOf({'svc.ha.k8s': 'false'}, {HOSTNAME: 'db-7'}), 'svc_0');
 });
 
-test('settings that contradict each other, or mean nothing here, are refused', () => {
+test('settings that contradict each other are refused, those that mean nothing passed over', () => {
   const sets = {'svc.ha.serverList': 'a,b', 'svc.ha.electionTimeoutMin': '9s'};
   const environment = {SVC_HA_ERRORRETRIES: '3'};
-  const {refused} = readConfiguration({sets, configPath: file}, environment);
+  const {refused, passedOver} = readConfiguration({sets, configPath: file}, environment);
   assert.deepEqual(
     refused.map(({detail}) => detail['key']),
-    ['svc.ha.errorRetries', 'svc.ha.electionTimeoutMax'],
+    ['svc.ha.electionTimeoutMax'],
+  );
+  assert.deepEqual(
+    passedOver.map(({key, origin}) => [key, origin]),
+    [['svc.ha.errorRetries', 'environment']],
   );
 });
 

@@ -11,6 +11,7 @@ import {join, resolve} from 'node:path';
 import {Refusal} from '#server/base/errors.ts';
 import {
   environmentName,
+  type PassedOver,
   type RawSetting,
   resolveSettings,
   type Settings,
@@ -20,7 +21,7 @@ import {contradictions} from '#server/base/setting-checks.ts';
 import {memoryDefaults, type ProcessMemory} from '#server/base/memory-defaults.ts';
 import {processMemory} from '#server/platform/real/process-memory.ts';
 import {settingKeys} from '#server/base/settings.ts';
-import {refusedSettings} from '#server/base/settings-refused.ts';
+import {settingsWithoutMeaning} from '#server/base/settings-without-meaning.ts';
 import type {StartOptions} from '#server/commands/command.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -29,6 +30,8 @@ export interface Configuration {
   readonly settings: Settings;
   /** Every reason not to start, in the order of the sources. */
   readonly refused: readonly Refusal[];
+  /** What means nothing here and is passed over with a warning. */
+  readonly passedOver: readonly PassedOver[];
 }
 
 /** Reads every source and resolves all settings. Does not throw for what a source says. */
@@ -51,6 +54,7 @@ export function readConfiguration(
   const {settings, refused} = podSettings(resolved.settings, environment);
   return {
     settings,
+    passedOver: resolved.passedOver,
     refused: [
       ...resolved.refused,
       ...refused,
@@ -76,7 +80,7 @@ function podSettings(
 }
 
 function upperCaseVariables(environment: Environment): Record<string, RawSetting | undefined> {
-  const keys = [...settingKeys, ...Object.keys(refusedSettings)];
+  const keys = [...settingKeys, ...Object.keys(settingsWithoutMeaning)];
   return Object.fromEntries(keys.map(key => [key, environment[environmentName(key)]]));
 }
 

@@ -75,18 +75,22 @@ interface Begun {
 
 /** A server that is ready, or the exit code where there is none. */
 async function begin(configuration: Configuration, streams: Streams): Promise<Begun | number> {
-  const {settings, refused} = configuration;
+  const {settings, refused, passedOver} = configuration;
   if (refused.length > 0) {
     for (const refusal of refused) await print(streams.stderr, `svc: ${refusal.message}\n`);
     return 1;
   }
   const stop = stopSignal();
   try {
-    const starting = startServer(settings, {
-      isTerminal: streams.stdin.isTTY === true && streams.stderr.isTTY === true,
-      ask: question => askHidden(streams, question),
-      tell: line => void streams.stderr.write(`${line}\n`),
-    });
+    const starting = startServer(
+      settings,
+      {
+        isTerminal: streams.stdin.isTTY === true && streams.stderr.isTTY === true,
+        ask: question => askHidden(streams, question),
+        tell: line => void streams.stderr.write(`${line}\n`),
+      },
+      passedOver,
+    );
     const started = await Promise.race([starting, stop]);
     if (typeof started !== 'string') return {server: started, stop};
     await print(streams.stderr, `svc: stopping (${started}): the start is broken off\n`);

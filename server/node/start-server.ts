@@ -10,7 +10,7 @@ import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {fingerprintDatabase} from '#server/integrity/digest.ts';
 import type {ExchangeService} from '#server/exchange/exchange-service.ts';
-import type {Settings} from '#server/base/setting-values.ts';
+import type {PassedOver, Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
@@ -23,6 +23,7 @@ import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
 import {EventFiles} from '#server/monitoring/event-files.ts';
 import {HealthMonitor} from '#server/monitoring/health-monitor.ts';
+import {MetricsDump} from '#server/monitoring/metrics-dump.ts';
 import {ServerEvents} from '#server/monitoring/server-events.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
@@ -104,18 +105,28 @@ const defaultPort = 2480;
 export async function startServer(
   settings: Settings,
   prompt: PasswordPrompt,
+  passedOver: readonly PassedOver[] = [],
 ): Promise<RunningServer> {
   checkPlugins(settings);
+  const inForce: SettingsHolder = {settings: () => settings};
   const events = new ServerEvents(() => Date.now());
   const logger = events.tee(
     createLogger({
-      level: settings.get('svc.log.level'),
+      level: () => inForce.settings().get('svc.log.level'),
+      format: logFormat(settings),
       fields: {node: settings.get('svc.server.name')},
     }),
   );
+  for (const {key, origin, reason} of passedOver) {
+    logger.log('warn', 'setting.without-meaning', {
+      setting: key,
+      origin,
+      reason: `${key}: ${reason}`,
+    });
+  }
   const front = await openStartFront(settings, logger);
   try {
-    return await startBehind(front, settings, {events, logger, prompt});
+    return await startBehind(front, settings, {events, logger, prompt, inForce});
   } catch (error) {
     front.close();
     throw error;
@@ -126,11 +137,10 @@ export async function startServer(
 async function startBehind(
   front: StartFront,
   settings: Settings,
-  given: Pick<Parts, 'events' | 'logger' | 'prompt'>,
+  given: Pick<Parts, 'events' | 'logger' | 'prompt' | 'inForce'>,
 ): Promise<RunningServer> {
-  const {logger} = given;
+  const {logger, inForce} = given;
   const rootPath = resolve(settings.get('svc.server.rootPath'));
-  const inForce: SettingsHolder = {settings: () => settings};
   const authorities = await readTrustStore(settings);
   const cluster = await joinedCluster(settings, () => inForce.settings(), logger);
   if (cluster !== undefined) {
@@ -167,6 +177,13 @@ async function startBehind(
     await engine.close();
     throw error;
   }
+}
+
+/** On a terminal for people, elsewhere for machines. */
+function logFormat(settings: Settings): 'json' | 'text' {
+  const format = settings.get('svc.server.logFormat');
+  if (format !== 'auto') return format === 'text' ? 'text' : 'json';
+  return process.stderr.isTTY === true ? 'text' : 'json';
 }
 
 type Logger = ReturnType<typeof createLogger>;
@@ -375,6 +392,7 @@ function createAdministration(
       isEnabled: () => inForce.settings().get('svc.server.healthCheck.enabled'),
       warn: message => events.add('WARNING', 'JVM', message),
     }),
+    makeDump: figures => new MetricsDump({timers: means.timers, logger, figures}),
     makeProfiler: snapshot => createProfiler(given, {...means, logger, snapshot}),
     random: means.random,
     settings: given,

@@ -79,6 +79,25 @@ test('the log filters by level and survives any value', () => {
   }).log('error', 'not thrown');
 });
 
+test('a line of text is one line, with the request id before what else is told', () => {
+  const lines: string[] = [];
+  let level: 'warn' | 'info' = 'warn';
+  const logger = createLogger({
+    level: () => level,
+    format: 'text',
+    fields: {node: 'n1'},
+    write: line => lines.push(line),
+  });
+  logger.log('info', 'dropped');
+  level = 'info';
+  const reason = 'two\nlines "quoted"';
+  logger.log('info', 'server.ready', {port: 2480, requestId: 'r-1', reason, none: undefined});
+  assert.equal(lines.length, 1);
+  const [line = ''] = lines;
+  assert.match(line, /^\d{4}-\d\d-\d\dT[\d:.]+Z INFO  server server\.ready requestId=r-1 /);
+  assert.ok(line.endsWith(' node=n1 port=2480 reason="two\\nlines \\"quoted\\""\n'), line);
+});
+
 test('time goes on, chance varies, timers fire once and can be cancelled', async () => {
   const clock = createClock();
   const before = clock.monotonic();

@@ -12,7 +12,7 @@ import {test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import type {SettingRow} from '#server/base/setting-row.ts';
 import {isSettingKey, type SettingKey, settingRows} from '#server/base/settings.ts';
-import {refusedSettings} from '#server/base/settings-refused.ts';
+import {settingsWithoutMeaning} from '#server/base/settings-without-meaning.ts';
 import {dataTypes} from '#server/model/data-type.ts';
 import {functionRows} from '#server/plan/function-table.ts';
 import {routeTable} from '#server/protocols/http/server.ts';
@@ -185,7 +185,9 @@ test('settings that the documents name exist', () => {
     // `svc.io` is the group of the resources of Kubernetes.
     [...read(path).matchAll(/\bsvc\.(?!io\b)[a-z]\w*(?:\.\w+)*/g)]
       .map(([key]) => key)
-      .filter(key => !isSettingKey(key) && !(key in refusedSettings) && !key.endsWith('.key'))
+      .filter(
+        key => !isSettingKey(key) && !(key in settingsWithoutMeaning) && !key.endsWith('.key'),
+      )
       .map(key => `${path}: ${key}`),
   );
   assert.deepEqual(unknown, []);

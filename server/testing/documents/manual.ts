@@ -13,7 +13,7 @@ import {refusals, type Retry} from '#server/base/errors.ts';
 import {resolveSettings, type SettingReport} from '#server/base/setting-values.ts';
 import type {SettingRow} from '#server/base/setting-row.ts';
 import {settingRows} from '#server/base/settings.ts';
-import {refusedSettings} from '#server/base/settings-refused.ts';
+import {settingsWithoutMeaning} from '#server/base/settings-without-meaning.ts';
 import {type FindingKind, findingKinds, isWarning, remedyOf} from '#server/integrity/finding.ts';
 import {parts, statementForms} from '#server/languages/sql/grammar.ts';
 import {families, type Family} from '#server/monitoring/families.ts';
@@ -79,8 +79,9 @@ function settingsPage(code: string): string {
       'for one database by the server command `set database setting`; elsewhere the value of ' +
       'the server counts.',
     table(['setting', 'type', 'default', 'scope', 'needs a restart', 'what it does'], rows),
-    'Names of other systems that have no meaning here stop the start as well:',
-    list(Object.entries(refusedSettings).map(([key, reason]) => `\`${key}\`: ${reason}`)),
+    'Names of other systems that have no meaning here are passed over; the log warns of each ' +
+      'once, as `setting.without-meaning`. A command that sets one is refused:',
+    list(Object.entries(settingsWithoutMeaning).map(([key, reason]) => `\`${key}\`: ${reason}`)),
   ]);
 }
 
