@@ -24,6 +24,7 @@ const documents = [
   'docs/isolation.md',
   'docs/durability.md',
   'docs/backup.md',
+  'docs/operations.md',
   'docs/import-export.md',
   'docs/upgrade.md',
   'docs/mcp.md',
