@@ -56,7 +56,7 @@ async function fill(target: Target, count: number): Promise<void> {
     'CREATE PROPERTY S.ids ARRAY_OF_INTEGERS',
     'CREATE PROPERTY S.weights ARRAY_OF_FLOATS',
     'CREATE INDEX ON S (ids, weights) LSM_SPARSE_VECTOR METADATA ' +
-      `{"dimensions": ${dimensionCount}, "weightQuantization": "NONE"}`,
+      `{"dimensions": ${dimensionCount}, "weightQuantization": "INT8"}`,
   ]);
   await target.client.batch(database, lines(count), {query: {idMapping: false}});
 }
