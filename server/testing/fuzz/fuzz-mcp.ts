@@ -153,7 +153,9 @@ function idsOf(message: unknown): readonly string[] {
   const isAnswer = method === undefined && (result !== undefined || error !== undefined);
   if (id === undefined) return method === undefined ? ['null'] : [];
   if (isAnswer) return [];
-  return [typeof id === 'string' || Number.isInteger(id) ? JSON.stringify(id) : 'null'];
+  // Half of a surrogate pair is no character, and comes back as the sign that stands for one.
+  if (typeof id === 'string') return [JSON.stringify(id.toWellFormed())];
+  return [Number.isInteger(id) ? JSON.stringify(id) : 'null'];
 }
 
 function checkAnswer(text: string, expected: readonly string[] | undefined): void {
