@@ -20,6 +20,7 @@ import {families, type Family} from '#server/monitoring/families.ts';
 import {functionRows} from '#server/plan/function-table.ts';
 import type {FunctionSignature} from '#server/plan/functions.ts';
 import {callText} from '#server/plan/signature.ts';
+import recorded from '../conformance/http-baseline.json' with {type: 'json'};
 import {type StatusRow, statusOf} from '#server/protocols/http/message/status.ts';
 import {httpReference} from './http-reference.ts';
 
@@ -33,6 +34,7 @@ export function manualPages(code: string): ReadonlyMap<string, string> {
     ['docs/sql-grammar.md', grammarPage()],
     ['docs/check.md', checkPage()],
     ['docs/administration.md', administrationPage()],
+    ['docs/differences.md', differencesPage()],
     ['docs/http-reference.md', httpReferencePage()],
   ]);
 }
@@ -144,6 +146,20 @@ function errorsPage(): string {
     table(['code', 'HTTP status', 'exception', 'again', 'when'], rows),
     'What is in no row is a defect of the server: it answers 500 with `InternalException` and is ' +
       'logged. Damaged stored bytes answer 503 with `DatabaseNotAvailableException`.',
+  ]);
+}
+
+function differencesPage(): string {
+  const rows = (reasons: Readonly<Record<string, string>>): string[][] =>
+    Object.entries(reasons).map(([name, reason]) => [`\`${name}\``, reason]);
+  return page('Differences', [
+    'Answers of the HTTP interface are compared with recorded ones of the system whose drivers ' +
+      'it serves: `make conformance SUITE=http` sends the same requests in the same order. ' +
+      'Status, headers, fields, classes of exceptions are compared, the words of sentences are ' +
+      'not. These exchanges differ, and why; one that differs without standing here fails the run.',
+    table(['exchange', 'why it differs'], rows(recorded.failing)),
+    'These are of parts that are not there, or of another product, and are passed over:',
+    table(['exchange', 'why'], rows(recorded.skipped)),
   ]);
 }
 
