@@ -359,7 +359,7 @@ export class Database {
 
   #applied(schemaVersion: number | undefined): void {
     this.#shared.drop();
-    for (const feed of this.#entryFeeds) feed.applied();
+    if (this.#entryFeeds.size > 0) for (const feed of this.#entryFeeds) feed.applied();
     if (schemaVersion === undefined) return;
     this.#schemaVersion = schemaVersion;
     const bytes = this.catalogBytes();

@@ -1,0 +1,149 @@
+/**
+ * A protocol as small as one can be: a JSON object a line, over TCP. It stands on the session
+ * service, on security and on the table of administrative commands alone, and is the worked example
+ * of docs/design/0049-how-to-add-a-protocol.md.
+ *
+ * A request has `do`, what that takes, and an `id`, which its answer repeats.
+ */
+import {createServer, type Server, type Socket} from 'node:net';
+import {createInterface} from 'node:readline';
+import {readArguments} from '#server/administration/arguments.ts';
+import {administer, type AdministrationParts} from '#server/administration/command.ts';
+import {administrativeCommands} from '#server/administration/commands.ts';
+import {spokenArguments, spokenCommand} from '#server/administration/spelling.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Cluster} from '#server/cluster/cluster.ts';
+import {leaderNeeded} from '#server/cluster/leadership.ts';
+import {JsonParser, parseJsonText} from '#server/model/json-parser.ts';
+import {jsonText} from '#server/model/json.ts';
+import {parseRid} from '#server/model/rid.ts';
+import {type MapValue, Rid, type Value} from '#server/model/value.ts';
+import type {Principal} from '#server/security/principal.ts';
+import {RecordCalls} from '#server/session/record-calls.ts';
+import type {ChangeSubscription, RowCursor, RowsRequest} from '#server/session/session.ts';
+import {statementRequest} from '#server/session/statement-request.ts';
+
+type Parts = AdministrationParts & {readonly cluster?: Cluster | undefined};
+
+/** Serves the protocol once it is told to listen. Without a cluster: a server alone. */
+export function lineProtocol(parts: Parts): Server {
+  return createServer(socket => void new LineConnection(parts, socket).serve());
+}
+
+const answerOf = (fields: Readonly<Record<string, Value>>): MapValue =>
+  new Map(Object.entries(fields));
+const done = answerOf({done: true});
+
+class LineConnection {
+  readonly #parts: Parts;
+  readonly #socket: Socket;
+  readonly #client: ReturnType<Parts['service']['connect']>;
+  readonly #cursors = new Map<string, RowCursor>();
+  #subscription: ChangeSubscription | undefined;
+  #principal: Principal | undefined;
+
+  constructor(parts: Parts, socket: Socket) {
+    this.#parts = parts;
+    this.#socket = socket;
+    this.#client = parts.service.connect();
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      for (const cursor of this.#cursors.values()) cursor.close();
+      this.#subscription?.close();
+      this.#client.close();
+    });
+  }
+
+  async serve(): Promise<void> {
+    for await (const line of createInterface({input: this.#socket})) {
+      const given = parseJsonText(line) as MapValue;
+      const answer = await this.#perform(given).catch(refusedAs);
+      this.#socket.write(`${jsonText(new Map([['id', given.get('id') ?? null], ...answer]))}\n`);
+    }
+  }
+
+  async #perform(given: MapValue): Promise<MapValue> {
+    const {service, security} = this.#parts;
+    const text = (name: string): string => (given.get(name) ?? '') as string;
+    if (text('do') === 'login') {
+      const source = this.#socket.remoteAddress ?? '';
+      this.#principal = await security.authenticate(text('user'), text('password'), source);
+      return done;
+    }
+    const who = this.#principal;
+    if (who === undefined) throw new Refusal('security.unauthenticated', 'log in first');
+    const database = text('database');
+    const transactionId = given.has('transaction') ? text('transaction') : undefined;
+    const scope = {database, transactionId, signal: this.#client.signal, protocol: 'line'};
+    const values = (given.get('values') ?? new Map()) as MapValue;
+    const statement = {...statementRequest(database, text('text'), values), ...scope, limit: 0};
+    const records = new RecordCalls(service, who, scope);
+    switch (text('do')) {
+      case 'prepare': {
+        const {columns = [], parameters} = await service.prepare(who, statement);
+        const typed = (names: typeof parameters): Value =>
+          new Map(names.map(({name, type}) => [name, type ?? null]));
+        return answerOf({columns: typed(columns), parameters: typed(parameters)});
+      }
+      case 'run': {
+        await this.#requireLeader(who, statement);
+        const cursor = await service.rows(who, statement);
+        this.#cursors.set(text('id'), cursor);
+        return answerOf({columns: [...(cursor.columns ?? [])]});
+      }
+      case 'next': {
+        const rows = await this.#cursors.get(text('cursor'))?.next(Number(given.get('rows')));
+        return answerOf({rows: (rows ?? []).map(row => [...row])});
+      }
+      case 'insert':
+        return answerOf({record: (await records.insert(text('type'), values)) ?? null});
+      case 'delete':
+        return answerOf({deleted: await records.delete(parseRid(text('rid')) ?? new Rid(0, 0))});
+      case 'load':
+        return answerOf({loaded: await records.load(text('type'), given.get('records') as [])});
+      case 'begin': {
+        const id = await service.begin(who, database, 'READ_COMMITTED', 'line', this.#client);
+        return answerOf({transaction: id});
+      }
+      case 'commit':
+        return service.commit(who, database, text('transaction'), undefined).then(() => done);
+      case 'subscribe':
+        this.#subscription?.close();
+        this.#subscription = await service.changes(who, {database, filters: [{}]});
+        void this.#tell(this.#subscription).catch(refusedAs);
+        return done;
+      default:
+        return this.#administrate(who, text('do'));
+    }
+  }
+
+  async #tell(subscription: ChangeSubscription): Promise<void> {
+    for (;;) {
+      for (const {kind, typeName} of (await subscription.next()).changes) {
+        this.#socket.write(`${jsonText(answerOf({event: kind, type: typeName}))}\n`);
+      }
+    }
+  }
+
+  async #requireLeader(who: Principal, statement: RowsRequest): Promise<void> {
+    const {service, cluster} = this.#parts;
+    if (cluster === undefined || cluster.isLeader) return;
+    if (!(await service.needsLeader(who, {...statementRequest('', ''), ...statement}))) return;
+    throw leaderNeeded('the leader carries this out', cluster.leaderHttpAddress()?.host);
+  }
+
+  async #administrate(principal: Principal, line: string): Promise<MapValue> {
+    const spoken = spokenCommand(Object.values(administrativeCommands), line);
+    if (spoken === undefined) throw new Refusal('argument', `nobody knows '${line}' here`);
+    const given = spokenArguments(spoken, new Map(), new JsonParser(16));
+    const call = {parts: this.#parts, principal, isPrivate: true, tell: () => {}};
+    const row = spoken.command as Parameters<typeof administer>[0];
+    const answer = await administer(row, call, readArguments(row.arguments, given));
+    return answerOf({answer: JSON.stringify(answer ?? null)});
+  }
+}
+
+function refusedAs(error: unknown): MapValue {
+  if (!(error instanceof Refusal)) throw error;
+  return answerOf({refused: error.code, message: error.message});
+}
