@@ -57,6 +57,15 @@ export const families = {
   svc_engine_queries_waiting: gauge('Statements that wait for their turn.', 'statements'),
   svc_engine_query_memory_bytes: gauge('What running statements hold in memory.', 'bytes'),
 
+  // Places and threads.
+  svc_executor_pool_size: executor('Places of the pool; 0: as many as are asked for.', 'places'),
+  svc_executor_pool_active: executor('Places that are taken.', 'places'),
+  svc_executor_queue_depth: executor('Statements that wait for a place.', 'statements'),
+  svc_executor_queue_capacity_remaining: executor(
+    'Statements that may still begin to wait; -1 where nobody waits.',
+    'statements',
+  ),
+
   // Transactions.
   svc_engine_tx_write_total: counter('Transactions whose commit was appended here.', 'commits'),
   svc_engine_tx_read_total: counter('Views that statements took to read from.', 'views'),
@@ -173,6 +182,11 @@ export type FamilyName = keyof typeof families;
 
 /** Every name of the table, in its order. */
 export const familyNames: readonly FamilyName[] = Object.keys(families) as FamilyName[];
+
+/** Pools are `query`, the admission of statements, and `parallel_scan`, threads of long reads. */
+function executor(help: string, unit: string) {
+  return {kind: 'gauge', labels: ['pool'], unit, help} as const;
+}
 
 function counter(help: string, unit: string) {
   return {kind: 'counter', labels: [], unit, help} as const;

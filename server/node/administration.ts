@@ -124,6 +124,17 @@ export class ServerAdministration implements Administration {
     };
   }
 
+  disk(): Readonly<Record<string, number | string>> {
+    const disk = this.#disk();
+    if (disk === undefined) return {};
+    return {
+      diskFreeSpace: disk.freeBytes,
+      diskTotalSpace: disk.totalBytes,
+      diskFreeSpacePerc: disk.freePercent,
+      diskDirectory: disk.directory,
+    };
+  }
+
   metrics(): Readonly<Record<string, unknown>> {
     const memory = process.memoryUsage();
     const {engine} = this.#options;
@@ -134,6 +145,7 @@ export class ServerAdministration implements Administration {
     return {
       profiler: {
         ...diskValues(this.#disk()),
+        ...this.#counted(),
         storageMemtables: space(storage.memtableBytes),
         storageFiles: space(storage.fileBytes),
         storageCache: space(storage.cacheBytes),
@@ -153,6 +165,7 @@ export class ServerAdministration implements Administration {
         transactionsOpen: count(load?.transactionsOpen ?? 0),
       },
       meters: {},
+      executors: executorsOf(this.#service),
       events: this.#eventCounts(),
     };
   }
@@ -187,6 +200,29 @@ export class ServerAdministration implements Administration {
     return diskFigures(resolve(this.#settings.get('svc.server.databaseDirectory')));
   }
 
+  /** What was counted since the start, by the names that tools know. */
+  #counted(): Readonly<Record<string, unknown>> {
+    const {engine, runtime} = this.#options;
+    const {commits} = engine;
+    const {heapBytes, heapBytesMax} = runtime.heap;
+    const statements = Object.values(this.#service?.statementsByDatabase() ?? {});
+    const sum = (kind: 'queries' | 'commands'): number =>
+      statements.reduce((total, counts) => total + counts[kind], 0);
+    const available = 100 - (heapBytes / Math.max(1, heapBytesMax)) * 100;
+    return {
+      writeTx: {count: commits.appended},
+      readTx: {count: commits.views},
+      txRollbacks: {count: commits.rollbacks},
+      concurrentModificationExceptions: {count: commits.conflicts},
+      walBytesWritten: {space: commits.appendedBytes},
+      queries: {count: sum('queries')},
+      commands: {count: sum('commands')},
+      totalDatabases: {count: engine.databases().length},
+      ramHeapAvailablePerc: {perc: Math.round(available * 100) / 100},
+      cpuCores: {count: runtime.cores},
+    };
+  }
+
   #eventCounts(): Readonly<Record<string, number>> {
     const {
       CRITICAL: errors,
@@ -196,6 +232,27 @@ export class ServerAdministration implements Administration {
     } = this.#options.events.counts;
     return {errors, warnings, info, hints};
   }
+}
+
+/** By the names that tools know. */
+function executorsOf(service: SessionService | undefined): Readonly<Record<string, unknown>> {
+  if (service === undefined) return {};
+  const {query, parallel_scan: scans} = service.executors();
+  const told = ({
+    size,
+    active,
+    queued,
+    capacity,
+  }: ReturnType<SessionService['executors']>['query']) => ({
+    'pool.size': size,
+    'pool.active': active,
+    'queue.depth': queued,
+    'queue.capacity_remaining': capacity,
+  });
+  return {
+    query_admission: {...told(query), 'tasks.rejected': service.load.queriesRefused},
+    parallel_scan: told(scans),
+  };
 }
 
 /** A directory that is gone shows in the databases; figures of it are only left out. */

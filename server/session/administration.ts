@@ -30,6 +30,8 @@ export interface Administration {
   setDatabaseSetting(database: string, key: string, value: string): Promise<void>;
   /** Figures of the server but for those of protocols and the cluster, as metrics name them. */
   figures(): Figures;
+  /** The disk of the databases, by the names of GET `/server`; empty where it is gone. */
+  disk(): Readonly<Record<string, number | string>>;
   /** Figures by group, as `GET /server` shows them. */
   metrics(): Readonly<Record<string, unknown>>;
   /**

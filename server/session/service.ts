@@ -54,6 +54,7 @@ import {ServerCacheMemory} from './schema/database-caches.ts';
 import {withLeader} from '#server/cluster/leadership.ts';
 import {defaultEvaluator} from './schema/default-values.ts';
 import {PrincipalView} from './connections/principal-view.ts';
+import {type Executors, type ServiceLoad, serviceFigures} from './connections/service-figures.ts';
 import {RequestRun, type RequestSurroundings} from './connections/request-run.ts';
 import {refusalOf, unlessCommitted} from './statements/outcome.ts';
 import {
@@ -115,20 +116,6 @@ export interface ServiceOptions {
   readonly profiler?: QueryProfiler | undefined;
   /** Hears of every request to run something, with what stands for its client. */
   readonly onRequest?: (client: unknown) => void;
-}
-
-/** Figures of this moment, and what was refused since the start. */
-export interface ServiceLoad {
-  readonly queriesRunning: number;
-  readonly queriesWaiting: number;
-  readonly queriesRefused: number;
-  /** What running statements keep, as far as it is counted. */
-  readonly queryMemoryBytes: number;
-  /** Edges that are kept packed. */
-  readonly graphViewBytes: number;
-  /** What columns that are kept take. */
-  readonly columnViewBytes: number;
-  readonly transactionsOpen: number;
 }
 
 /** What CALL knows a procedure by, and what carries it out. */
@@ -289,6 +276,28 @@ export class SessionService implements Service {
     };
   }
 
+  /** Places of the admission of statements, and threads of long reads. */
+  executors(): Executors {
+    const {threads} = this.#options;
+    const {concurrentMax, queueLengthMax} = this.#admissionLimits();
+    const {queued} = this.#admission;
+    return {
+      query: {
+        size: concurrentMax,
+        active: this.#queries.count,
+        queued,
+        capacity: Math.max(0, queueLengthMax - queued),
+      },
+      // The first word is the network thread's.
+      parallel_scan: {
+        size: threads === undefined ? 0 : threads.pages.length - 1,
+        active: threads?.busy ?? 0,
+        queued: 0,
+        capacity: -1,
+      },
+    };
+  }
+
   /** How many statements of each database ended. */
   statementsByDatabase(): ReturnType<QueryTimings['byDatabase']> {
     return this.#timings.byDatabase();
@@ -296,17 +305,7 @@ export class SessionService implements Service {
 
   /** What statements and their transactions count. */
   figures(): Figures {
-    const {load} = this;
-    return {
-      ...this.#timings.figures(),
-      svc_engine_queries_running: load.queriesRunning,
-      svc_engine_queries_waiting: load.queriesWaiting,
-      svc_engine_queries_refused_total: load.queriesRefused,
-      svc_engine_query_memory_bytes: load.queryMemoryBytes,
-      svc_engine_graph_view_memory_bytes: load.graphViewBytes,
-      svc_engine_column_views_bytes: load.columnViewBytes,
-      svc_engine_transactions_open: load.transactionsOpen,
-    };
+    return {...this.#timings.figures(), ...serviceFigures(this.load, this.executors())};
   }
 
   /** Lets go of what is kept only to answer faster: the machine is short of memory. */

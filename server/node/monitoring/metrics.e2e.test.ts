@@ -78,3 +78,30 @@ test('svc.serverMetrics may be changed while the server runs', async () => {
   await client.serverCommand('set server setting svc.serverMetrics true');
   assert.equal(scrapedValue(await scrape(), 'svc_engine_queries_total'), before);
 });
+
+test('GET /server tells the same counts, the disk, the ports and the pools', async () => {
+  const info = await client.serverInfo('default');
+  const port = Number(new URL(server.url).port);
+  assert.deepEqual(info['ports'], {http: port});
+  assert.ok(Number(info['diskTotalSpace']) >= Number(info['diskFreeSpace']));
+  assert.equal(info['diskDirectory'], `${server.root}/databases`);
+  const {profiler, executors} = info['metrics'] as {
+    profiler: Record<string, {count?: number}>;
+    executors: Record<string, Record<string, number>>;
+  };
+  const scraped = await scrape();
+  for (const [name, family] of [
+    ['writeTx', 'svc_engine_tx_write_total'],
+    ['queries', 'svc_engine_queries_total'],
+    ['commands', 'svc_engine_commands_total'],
+    ['txRollbacks', 'svc_engine_tx_rollbacks_total'],
+  ] as const) {
+    assert.equal(profiler[name]?.count, scrapedValue(scraped, family), name);
+  }
+  const {query_admission: pool} = executors;
+  assert.equal(
+    pool?.['pool.size'],
+    scrapedValue(scraped, 'svc_executor_pool_size', {pool: 'query'}),
+  );
+  assert.equal(pool?.['queue.depth'], 0);
+});

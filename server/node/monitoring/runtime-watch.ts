@@ -74,6 +74,10 @@ export class RuntimeWatch {
     this.#observer.disconnect();
   }
 
+  get cores(): number {
+    return this.#machine.processors;
+  }
+
   get heap(): {readonly heapBytes: number; readonly heapBytesMax: number} {
     return {heapBytes: this.#machine.heapBytes, heapBytesMax: this.#machine.heapBytesMax};
   }

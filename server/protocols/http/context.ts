@@ -87,6 +87,8 @@ export class HttpContext {
   readonly credentials = new WeakMap<object, KnownCredentials>();
   /** By socket: the last request that was begun on it. */
   readonly exchanges = new WeakMap<Socket, Exchange>();
+  /** Where it listens, by protocol. */
+  readonly ports: Record<string, number> = {};
   /** Set when the server closes: answers then end their connections. */
   isStopping = false;
   /** Commands that run without anybody waiting for their answer. */

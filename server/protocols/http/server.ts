@@ -140,11 +140,15 @@ export function createHttpServer(
     get laneAnswers() {
       return listeners().reduce((sum, {rawHttp}) => sum + rawHttp.answered, 0);
     },
-    listen: (host, ports, beside) => listenOn(plain.acceptors, {host, ports, beside}),
-    listenSecurely(host, ports, keys, beside) {
+    async listen(host, ports, beside) {
+      context.ports['http'] = await listenOn(plain.acceptors, {host, ports, beside});
+      return context.ports['http'];
+    },
+    async listenSecurely(host, ports, keys, beside) {
       const server = createSecureServer({...serverOptions(context), ...keys});
       secure = new Listener(parts, server, 'secureConnection');
-      return listenOn(secure.acceptors, {host, ports, beside});
+      context.ports['https'] = await listenOn(secure.acceptors, {host, ports, beside});
+      return context.ports['https'];
     },
     renew: keys => secure?.server.setSecureContext(keys),
     async close(graceMs) {

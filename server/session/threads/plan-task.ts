@@ -103,6 +103,8 @@ export type PlanTaskEvent =
 export interface PlanThreads {
   /** What statements on all threads keep in memory; the network thread's word is the first. */
   readonly pages: Int32Array;
+  /** Threads that have an order. */
+  readonly busy: number;
   /** Names of the encodings of rows that they know. */
   readonly encodings: ReadonlySet<string>;
   /** Calls `listener` when a thread is free again, and so the memory of its statement. */

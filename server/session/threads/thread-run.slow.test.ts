@@ -22,6 +22,7 @@ const records = 20_000;
 
 /** Real threads, and how many orders they got. */
 class CountedThreads implements PlanThreads {
+  readonly busy = 0;
   readonly inner: ScanThreads;
   readonly pages: Int32Array;
   readonly encodings: ReadonlySet<string>;

@@ -84,6 +84,7 @@ export async function httpWorld(
     },
     setDatabaseSetting: async () => {},
     figures: () => ({}),
+    disk: () => ({}),
     metrics: () => ({}),
     events: () => [],
     eventFiles: () => [],

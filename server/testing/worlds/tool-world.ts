@@ -42,6 +42,7 @@ export class ToolWorld implements AsyncDisposable {
         settings = settings.with(key, value, 'command');
       },
       setDatabaseSetting: async () => {},
+      disk: () => ({}),
       metrics: () => ({}),
       figures: () => ({}),
       events: () => [],

@@ -9,6 +9,7 @@ import {serverCommands, settingsOf} from '#server/administration/server.ts';
 import {clusterFigures} from '#server/cluster/metrics.ts';
 import {driverRecord} from '#server/cluster/status.ts';
 import type {Principal} from '#server/security/principal.ts';
+import type {HttpContext} from '../context.ts';
 import type {Exchange} from '../message/exchange.ts';
 import type {Route} from '../router.ts';
 import {answerResult, operationFor} from './administer.ts';
@@ -40,15 +41,22 @@ function describeServer(exchange: Exchange, principal: Principal): void {
   const {serverName, version, instanceId, languages} = exchange.context.administration.identity;
   const basic = {user: principal.name, version, serverName, languages, instanceId};
   const mode = exchange.parameter('mode') ?? 'default';
+  const {context} = exchange;
+  const disk = {...context.administration.disk(), ports: portsOf(context)};
   if (mode === 'cluster') {
-    return exchange.answerJson(200, {...basic, ports: {}, ...membershipOf(exchange, principal)});
+    return exchange.answerJson(200, {...basic, ...disk, ...membershipOf(exchange, principal)});
   }
   if (mode !== 'default') return exchange.answerJson(200, basic);
   const {metrics, settings} = {
     metrics: {...metricsOf(exchange), ...searchMetrics(exchange.context.service, principal)},
     settings: settingsOf(exchange.context.settings),
   };
-  exchange.answerJson(200, {...basic, metrics, settings});
+  exchange.answerJson(200, {...basic, ...disk, metrics, settings});
+}
+
+/** Where this server listens, by protocol. */
+function portsOf({ports, settings, options}: HttpContext): Readonly<Record<string, number>> {
+  return options.cluster === undefined ? ports : {...ports, raft: settings.get('svc.ha.raftPort')};
 }
 
 /** `ha`, by which drivers find the leader; absent on a server alone. */

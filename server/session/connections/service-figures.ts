@@ -1,0 +1,48 @@
+/** What the session service tells of its load, and how metrics name it. */
+import {byLabel, type Figures, type Sample} from '#server/monitoring/figures.ts';
+
+/** Figures of this moment, and what was refused since the start. */
+export interface ServiceLoad {
+  readonly queriesRunning: number;
+  readonly queriesWaiting: number;
+  readonly queriesRefused: number;
+  /** What running statements keep, as far as it is counted. */
+  readonly queryMemoryBytes: number;
+  /** Edges that are kept packed. */
+  readonly graphViewBytes: number;
+  /** What columns that are kept take. */
+  readonly columnViewBytes: number;
+  readonly transactionsOpen: number;
+}
+
+/** A pool of places at this moment. */
+export interface ExecutorFigures {
+  /** 0: as many as are asked for. */
+  readonly size: number;
+  readonly active: number;
+  readonly queued: number;
+  /** How many more may wait; -1: nobody waits. */
+  readonly capacity: number;
+}
+
+/** By the names under which pools are told. */
+export type Executors = Readonly<Record<'query' | 'parallel_scan', ExecutorFigures>>;
+
+/** As metric families. */
+export function serviceFigures(load: ServiceLoad, pools: Executors): Figures {
+  const byPool = (figure: keyof ExecutorFigures): Sample<number>[] =>
+    byLabel({query: pools.query[figure], parallel_scan: pools.parallel_scan[figure]});
+  return {
+    svc_executor_pool_size: byPool('size'),
+    svc_executor_pool_active: byPool('active'),
+    svc_executor_queue_depth: byPool('queued'),
+    svc_executor_queue_capacity_remaining: byPool('capacity'),
+    svc_engine_queries_running: load.queriesRunning,
+    svc_engine_queries_waiting: load.queriesWaiting,
+    svc_engine_queries_refused_total: load.queriesRefused,
+    svc_engine_query_memory_bytes: load.queryMemoryBytes,
+    svc_engine_graph_view_memory_bytes: load.graphViewBytes,
+    svc_engine_column_views_bytes: load.columnViewBytes,
+    svc_engine_transactions_open: load.transactionsOpen,
+  };
+}
