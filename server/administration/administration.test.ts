@@ -147,8 +147,9 @@ test('a command of the leader is carried out by it alone', async () => {
   let asked = 0;
   const cluster = {relay: () => Promise.resolve(++asked > 0), reached: () => Promise.resolve()};
   const principal = {name: 'root', root: true, grants: new Map<string, string[]>()};
-  // Whatever the command needed of this server would be missing.
-  const parts = {} as AdministrationCall['parts'];
+  const {security} = closing(await ServiceWorld.open());
+  // Whatever else the command needed of this server would be missing.
+  const parts = {security} as AdministrationCall['parts'];
   const call = {parts, principal, isPrivate: true, tell: () => {}, cluster};
   const {dropDatabase} = administrativeCommands;
   assert.equal(await administer(dropDatabase, call, {database: 'd'}), relayed);

@@ -72,9 +72,7 @@ export class EventFiles {
    * @throws {Refusal} `user.invalid` for a name with a path in it.
    */
   read(name: string): ServerEvent[] {
-    if (/[/\\]|\.\./.test(name)) {
-      throw new Refusal('user.invalid', `Invalid file name ${name.slice(0, 80)}`);
-    }
+    requirePlainName(name);
     const {disk, directory} = this.#options;
     const path = `${directory}/${name}`;
     if (!form.test(name) || !disk.exists(path)) return [];
@@ -116,4 +114,10 @@ function newestFirst(one: string, other: string): number {
   const [otherStart = '', otherNumber = ''] = other.split('.');
   if (oneStart !== otherStart) return oneStart < otherStart ? 1 : -1;
   return Number(otherNumber) - Number(oneNumber);
+}
+
+/** @throws {Refusal} `user.invalid` for a name with a path in it. */
+export function requirePlainName(name: string): void {
+  if (!/[/\\]|\.\./.test(name)) return;
+  throw new Refusal('user.invalid', `Invalid file name ${name.slice(0, 80)}`);
 }

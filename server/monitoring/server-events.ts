@@ -6,7 +6,7 @@
  * place for those.
  */
 import type {Logger, LogLevel} from '#server/platform/logger.ts';
-import type {EventFiles} from './event-files.ts';
+import {type EventFiles, requirePlainName} from './event-files.ts';
 import {eventMoment} from './moments.ts';
 
 export type EventType = 'HINT' | 'INFO' | 'WARNING' | 'CRITICAL';
@@ -91,6 +91,7 @@ export class ServerEvents {
 
   /** The events of a file. @throws {Refusal} `user.invalid` for a name with a path in it. */
   read(file: string): readonly ServerEvent[] {
+    requirePlainName(file);
     return this.#files?.read(file) ?? [];
   }
 

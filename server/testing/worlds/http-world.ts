@@ -10,6 +10,7 @@ import {
   createHttpServer,
   type HttpServer,
 } from '#server/protocols/http/server.ts';
+import {ServerEvents} from '#server/monitoring/server-events.ts';
 import {AgentServer, type AgentServerOptions} from '#server/protocols/mcp/agent-server.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
@@ -75,6 +76,7 @@ export async function httpWorld(
   const service = await WordService.over(serviceWorld);
   let shutDown = false;
   let generation = 0;
+  const events = new ServerEvents(() => 0);
   const administration: Administration = {
     identity: {serverName: 'svc_0', version: '1.0', instanceId: 'i', languages: ['sql']},
     profiler: profilerWorld(platform).profiler,
@@ -86,7 +88,7 @@ export async function httpWorld(
     figures: () => ({}),
     disk: () => ({}),
     metrics: () => ({}),
-    events: () => [],
+    events: file => (file === undefined ? events.list() : events.read(file)),
     eventFiles: () => [],
     fencedDatabases: () => [],
     databaseIdentity: name => `${name}-${service.databases.has(name) ? generation : ++generation}`,
