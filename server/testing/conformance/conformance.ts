@@ -13,6 +13,7 @@
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {runHttp} from './http.ts';
+import {runMcp} from './mcp.ts';
 import {runLucene} from './lucene.ts';
 import {runOpenCypher} from './opencypher.ts';
 import {runSqlInventory} from './sql-inventory.ts';
@@ -44,6 +45,7 @@ const suites: Readonly<Record<string, Suite>> = {
     needsServer: true,
   },
   lucene: {baseline: 'lucene-baseline.json', run: runLucene, needsServer: true},
+  mcp: {baseline: 'mcp-baseline.json', run: runMcp, needsServer: true},
   opencypher: {baseline: 'opencypher-baseline.json', run: runOpenCypher, needsServer: false},
 };
 

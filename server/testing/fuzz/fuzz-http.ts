@@ -1,10 +1,12 @@
 /**
- * Whole requests, spoilt as bytes, against a real server: each is answered or cut off in time, none
- * is a defect of ours, and the server lives.
+ * Whole requests, spoilt as bytes, and those that the OpenAPI document describes, against a real
+ * server: each is answered or cut off in time, none is a defect of ours, described ones are
+ * answered as the document says, and the server lives.
  */
 import {createSeededRandom, type SeededRandom} from '#server/simulation/seeded-random.ts';
 import {schema} from './bad-statements.ts';
 import {jsonDocument} from './fuzz-json.ts';
+import {describedRequest} from './described-requests.ts';
 import {type Fuzzer, spoilt} from './fuzzer.ts';
 import {head, HostileWorld} from './fuzz-world.ts';
 
@@ -66,9 +68,27 @@ export async function httpFuzzer(seed: number): Promise<Fuzzer> {
     }
   }
 
+  /** A request of the document; see described-requests.ts. */
+  async function described(): Promise<void> {
+    const {method, path, body, isRoot, answers} = describedRequest(random);
+    const as = isRoot ? 'root' : 'nobody';
+    const {status, text} = await world.call(path, {
+      method,
+      as,
+      isAbsolute: true,
+      ...(body && {body}),
+    });
+    const word = `described ${status}`;
+    statuses.set(word, (statuses.get(word) ?? 0) + 1);
+    if (answers.has(status) && status !== 500) return;
+    const said = `${status} is no answer of the document: ${text.slice(0, 400)}`;
+    throw new Error(`${said}\nfor ${method} ${path} as ${as}: ${body?.toString('latin1') ?? ''}`);
+  }
+
   return {
     async step() {
-      await Promise.all(Array.from({length: requestsAtOnce}, one));
+      await Promise.all(Array.from({length: requestsAtOnce / 2}, one));
+      await Promise.all(Array.from({length: requestsAtOnce / 2}, described));
       if (!world.isAlive || world.server.log.includes('request failed')) {
         throw new Error(`the server failed: ${world.server.log}`);
       }

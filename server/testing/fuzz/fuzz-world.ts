@@ -33,6 +33,8 @@ export interface Call {
   readonly body?: string | Uint8Array | object;
   readonly headers?: Readonly<Record<string, string>>;
   readonly as?: 'root' | 'nobody';
+  /** The path is whole, not below `/api/v1`. */
+  readonly isAbsolute?: boolean;
 }
 
 export const authorization = `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`;
@@ -97,7 +99,8 @@ export class HostileWorld {
   }
 
   /** A request over a kept connection; below `/api/v1` unless the path is absolute. */
-  call(path: string, {method, body, headers = {}, as = 'root'}: Call = {}): Promise<Answer> {
+  call(path: string, call: Call = {}): Promise<Answer> {
+    const {method, body, headers = {}, as = 'root', isAbsolute = false} = call;
     const bytes = bodyBytes(body);
     const startedAt = performance.now();
     const {promise, resolve, reject} = Promise.withResolvers<Answer>();
@@ -106,7 +109,7 @@ export class HostileWorld {
       port: this.port,
       agent: this.#agent,
       method: method ?? (bytes === undefined ? 'GET' : 'POST'),
-      path: `/api/v1${path}`,
+      path: isAbsolute ? path : `/api/v1${path}`,
       headers: {
         ...(as === 'root' ? {Authorization: authorization} : {}),
         ...(bytes === undefined ? {} : {'Content-Length': String(bytes.byteLength)}),

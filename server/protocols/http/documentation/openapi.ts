@@ -436,11 +436,19 @@ const failureSchema = {
   },
 };
 
+/** The answers of a row with those that any route may give: to bad paths, bodies, credentials. */
+function allAnswers({at, answers, isOpen}: Row): readonly number[] {
+  const always = isOpen === true ? [400, 413] : [400, 401, 413, 503];
+  const ofBodies = /^(post|put) /.test(at) ? [408] : [];
+  const ofNames = at.includes('{') ? [404] : [];
+  return [...new Set([...answers, ...always, ...ofBodies, ...ofNames])].toSorted((a, b) => a - b);
+}
+
 function operationDocument(row: Row, path: string): OperationDocument {
-  const {summary, description, tag, answers, body, isOpen} = row;
+  const {summary, description, tag, body, isOpen} = row;
   const names = path.match(/(?<=\{)\w+(?=\})/g) ?? [];
   const failure = {'application/json': {schema: {$ref: '#/components/schemas/Failure'}}};
-  const responses = answers.map(status => [
+  const responses = allAnswers(row).map(status => [
     status,
     {description: phrases[status] ?? '', ...(status < 400 ? {} : {content: failure})},
   ]);

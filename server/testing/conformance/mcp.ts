@@ -1,0 +1,43 @@
+/**
+ * The suite `mcp`: the recorded exchanges of agents, replayed after the requests that make their
+ * data, and compared field by field.
+ *
+ * Names and texts that are the product's own (what a tool says of itself, what a prompt tells a
+ * model) are no behaviour: an answer that differs in those alone is counted apart.
+ */
+import {readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {isRenumbered, lineOf, runTool} from './http.ts';
+import type {FieldDifference, SuiteOutcome, SuiteSource} from './suite.ts';
+
+/** In the recorded order; what comes before the exchanges makes what they ask about. */
+const groups = 'setup,data,users,query,command,tx,batch,ts,vector,mcp'.split(',');
+const ownTexts = new RegExp(
+  String.raw`\.(description|annotations|serverInfo\.name|instructions)$` +
+    String.raw`|\.messages\[\d+\]\.content\.text$`,
+);
+
+export async function runMcp(source: SuiteSource): Promise<SuiteOutcome> {
+  const recorded = join(
+    source.directory ?? join(source.shared, 'conformance/http-transcripts'),
+    'http.jsonl',
+  );
+  const cases = readFileSync(recorded, 'utf8')
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => (JSON.parse(line) as {name: string}).name)
+    .filter(name => name.startsWith('mcp.'));
+  const words = ['--brand', 'svc', '--pw', source.password, '--only', groups.join(','), '--quiet'];
+  const differing = await runTool<{name: string; diffs: readonly FieldDifference[]}[]>(
+    join(source.shared, 'tools/reference-system/replay.mjs'),
+    [source.url, ...words, '--against', recorded],
+  );
+  const differences = differing
+    .filter(({name, diffs}) => name.startsWith('mcp.') && !isRenumbered(diffs))
+    .map(({name, diffs}) => ({
+      name,
+      lines: diffs.map(lineOf),
+      ...(diffs.every(({path}) => ownTexts.test(path)) ? {tolerated: 'worded' as const} : {}),
+    }));
+  return {cases, differences};
+}
