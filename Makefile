@@ -23,7 +23,7 @@ export BASE BUSY CLASS CYCLES DIR HOURS KEEP ONLY PROFILE ROUNDS RUNS SECONDS SE
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: help start dev test alone check docs crash cuts simulate mutants fuzz conformance keep bench clean resources attack \
+.PHONY: help start dev test alone check docs crash cuts full-disks simulate mutants fuzz conformance keep bench clean resources attack \
 	prepared rocksdb cluster porcupine images e2e release
 
 help: ## list the commands
@@ -58,6 +58,9 @@ resources: $(INSTALLED) ## write the Kubernetes resource definitions that are ma
 
 cuts: prepared ## cut the network of a cluster in every shape, some minutes; make test takes two of them
 	CUTS=all exec $(RUN) server/testing/run-tests.ts files server/testing/faults/one-way-cuts.slow.test.ts
+
+full-disks: prepared ## fill the disks of a cluster's members for longer than a minute; make test does for seconds
+	FULL_DISKS=long exec $(RUN) server/testing/run-tests.ts files server/testing/faults/full-disk-cluster.slow.test.ts
 
 crash: prepared ## kill servers under load and look for lost writes: CYCLES=200 SEED=1, PROFILE=backup
 	$(call run,server/testing/crash/crash.ts)
