@@ -651,7 +651,8 @@ export class SessionService implements Service {
   endSessionsOf(user: string, reason?: Refusal): void {
     this.#sessions.endWhere(session => session.user === user);
     this.#queries.terminateWhere(query => query.user === user, reason);
-    this.#changes.endOf(user);
+    // Who has only lost rights is asked for them with each change.
+    if (reason === undefined) this.#changes.endOf(user);
   }
 
   /** A database as imports and exports see it. */
