@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import {eventually} from '../eventually.ts';
 import type {Cluster, Pod} from '../svc/cluster.ts';
-import {compareBooks, Ledger} from '../svc/ledger.ts';
+import {Ledger, settleBooks} from '../svc/ledger.ts';
 import {threeServers} from './hand-written-cluster.ts';
 import type {Scenario, World} from './scenario.ts';
 
@@ -38,9 +38,7 @@ export const nodeOff: Scenario = {
     await world.lab.untilNodesReady();
     await cluster.untilWhole();
 
-    await ledger.close();
-    await compareBooks(cluster, ledger);
-    world.note(`${ledger.acknowledged} entries on each of three members, once`);
+    world.note(await settleBooks(cluster, ledger));
   },
 };
 

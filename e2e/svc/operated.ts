@@ -4,6 +4,7 @@
  * Members and clients are those of `cluster`; what the resource says of them is asked here.
  */
 import assert from 'node:assert/strict';
+import {installOperator} from './operator.ts';
 import {eventually, type Patience} from '../eventually.ts';
 import type {KubernetesObject, Reference} from '../lab/kubernetes.ts';
 import type {Lab} from '../lab/lab.ts';
@@ -67,6 +68,12 @@ export class Operated {
     this.#place = place;
     this.cluster = cluster;
     this.#reference = referenceOf(place, cluster.names.name);
+  }
+
+  /** Works like `apply` under an operator that is installed first. */
+  static async begin(place: Place, spec: object = {}): Promise<Operated> {
+    await installOperator(place.lab);
+    return Operated.apply(place, spec);
   }
 
   /** Applies a cluster and waits until it is whole. @param spec - Beside version and size. */

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import {eventually} from '../../eventually.ts';
-import {compareBooks, Ledger} from '../../svc/ledger.ts';
+import {Ledger, settleBooks} from '../../svc/ledger.ts';
 import {Operated} from '../../svc/operated.ts';
 import {installOperator, operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario} from '../scenario.ts';
@@ -44,8 +44,7 @@ export const operatedLeaderKilled: Scenario = {
   title: 'a killed leader is followed by another, and -rw leads to it within 3 s',
   needs: operatorNeeds,
   async run(world) {
-    await installOperator(world.lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     const {cluster} = operated;
     // Of a pod that was killed no answer comes, not even a refusal.
     const ledger = await Ledger.open(await operated.writer(), {seconds: 1});
@@ -67,8 +66,6 @@ export const operatedLeaderKilled: Scenario = {
       assert.ok(ledMs <= newLeaderMsMax, `another leader after ${ledMs} ms`);
       assert.ok(gap <= writesAgainMsMax, `no write for ${gap} ms`);
     }
-    await ledger.close();
-    await compareBooks(cluster, ledger);
-    world.note(`${ledger.acknowledged} entries on each of three members, once`);
+    world.note(await settleBooks(cluster, ledger));
   },
 };

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import {setTimeout as sleep} from 'node:timers/promises';
 import type {KubernetesObject} from '../../lab/kubernetes.ts';
 import {Operated} from '../../svc/operated.ts';
-import {installOperator, operatorNeeds, operators} from '../../svc/operator.ts';
+import {operatorNeeds, operators} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 /** The promise is about minutes, and three of them show whether it is kept. */
@@ -30,8 +30,7 @@ export const restingCluster: Scenario = {
   title: 'a settled cluster is looked at once a minute and written to never',
   needs: operatorNeeds,
   async run(world) {
-    await installOperator(world.lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     await operated.untilSettled();
     const again = await Operated.apply(world);
     await again.untilSettled();

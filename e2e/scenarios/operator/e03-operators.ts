@@ -11,13 +11,7 @@ import {eventually} from '../../eventually.ts';
 import type {Lab} from '../../lab/lab.ts';
 import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated, uidsOf} from '../../svc/operated.ts';
-import {
-  changeOperator,
-  installOperator,
-  leaseHolder,
-  operatorNeeds,
-  operators,
-} from '../../svc/operator.ts';
+import {changeOperator, leaseHolder, operatorNeeds, operators} from '../../svc/operator.ts';
 import type {Scenario} from '../scenario.ts';
 
 const ends = 20;
@@ -29,8 +23,7 @@ export const threeOperators: Scenario = {
   needs: operatorNeeds,
   async run(world) {
     const {lab, note} = world;
-    await installOperator(lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     const ledger = await Ledger.open(await operated.writer(), {writers: 1});
     await changeOperator(lab, {replicas: 3});
     const watch = new LeaderWatch(lab);
@@ -104,8 +97,7 @@ export const operatorReleases: Scenario = {
   needs: operatorNeeds,
   async run(world) {
     const {lab, version, note} = world;
-    await installOperator(lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     await operated.untilSettled();
     const before = uidsOf(await operated.cluster.pods());
     for (const tag of ['0.0.1-other', version]) {

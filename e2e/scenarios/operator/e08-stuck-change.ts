@@ -5,9 +5,9 @@
  */
 import assert from 'node:assert/strict';
 import {RefusedByApiServer} from '../../lab/kubernetes.ts';
-import {compareBooks, Ledger} from '../../svc/ledger.ts';
+import {Ledger, settleBooks} from '../../svc/ledger.ts';
 import {Operated, uidsOf} from '../../svc/operated.ts';
-import {installOperator, operatorNeeds} from '../../svc/operator.ts';
+import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 const stalledSecondsMax = 300;
@@ -44,8 +44,7 @@ interface Stuck {
 }
 
 async function stuck(world: World, {change, back, words}: Stuck): Promise<void> {
-  await installOperator(world.lab);
-  const operated = await Operated.apply(world);
+  const operated = await Operated.begin(world);
   const {cluster} = operated;
   await operated.untilSettled();
   const ledger = await Ledger.open(await operated.writer(), {writers: 2});
@@ -72,9 +71,7 @@ async function stuck(world: World, {change, back, words}: Stuck): Promise<void> 
   const after = uidsOf(await cluster.pods());
   const touched = Object.keys(before).filter(name => before[name] !== after[name]);
   assert.deepEqual(touched, replaced, 'no other pod was touched');
-  await ledger.close();
-  await compareBooks(cluster, ledger);
-  world.note(`${ledger.acknowledged} entries on each of three members, once`);
+  world.note(await settleBooks(cluster, ledger));
 }
 
 export const earlierRelease: Scenario = {
@@ -83,8 +80,7 @@ export const earlierRelease: Scenario = {
   needs: operatorNeeds,
   async run(world) {
     const {lab, namespace} = world;
-    await installOperator(lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     await operated.untilSettled();
     const before = uidsOf(await operated.cluster.pods());
     await assert.rejects(

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import {eventually} from '../../eventually.ts';
 import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated, uidsOf} from '../../svc/operated.ts';
-import {installOperator, operatorNeeds} from '../../svc/operator.ts';
+import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario} from '../scenario.ts';
 
 const dynamic = {key: 'svc.ha.replicationLagWarning', value: '4321'};
@@ -17,8 +17,7 @@ export const settingsChange: Scenario = {
   title: 'a dynamic setting restarts nobody, a fixed one everybody in turn',
   needs: operatorNeeds,
   async run(world) {
-    await installOperator(world.lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     const {cluster} = operated;
     await operated.untilSettled();
     const before = uidsOf(await cluster.pods());

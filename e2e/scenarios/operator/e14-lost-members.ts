@@ -9,9 +9,9 @@ import {setTimeout as sleep} from 'node:timers/promises';
 import {eventually} from '../../eventually.ts';
 import type {KubernetesObject} from '../../lab/kubernetes.ts';
 import type {Cluster, Pod} from '../../svc/cluster.ts';
-import {compareBooks, Ledger} from '../../svc/ledger.ts';
+import {compareBooks, Ledger, settleBooks} from '../../svc/ledger.ts';
 import {Operated} from '../../svc/operated.ts';
-import {installOperator, operatorNeeds} from '../../svc/operator.ts';
+import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 const deletions = 50;
@@ -22,8 +22,7 @@ export const operatedFollowerDeleted: Scenario = {
   title: `a follower deleted ${deletions} times stays a member and is back in 60 s each time`,
   needs: operatorNeeds,
   async run(world) {
-    await installOperator(world.lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     const {cluster} = operated;
     const ledger = await Ledger.open(await operated.writer(), {writers: 2});
     let longest = 0;
@@ -50,8 +49,7 @@ export const volumeLost: Scenario = {
   needs: operatorNeeds,
   async run(world) {
     const {lab, namespace, note} = world;
-    await installOperator(lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     const {cluster} = operated;
     const ledger = await Ledger.open(await operated.writer(), {writers: 2});
     const leader = await cluster.leader();
@@ -119,8 +117,7 @@ export const nodeLost: Scenario = {
   needs: operatorNeeds,
   async run(world) {
     const {lab, note} = world;
-    await installOperator(lab);
-    const operated = await Operated.apply(world, {healing: {replaceAfter: '20s'}});
+    const operated = await Operated.begin(world, {healing: {replaceAfter: '20s'}});
     const {cluster} = operated;
     const ledger = await Ledger.open(await operated.writer());
     // The operator's own pod would have to come back elsewhere first, which takes its lease's time.
@@ -137,9 +134,7 @@ export const nodeLost: Scenario = {
       `${follower.metadata.name} of ${nodeName} lives on ${next.spec.nodeName} after ${seconds} s`,
     );
     assert.notEqual(next.spec.nodeName, nodeName);
-    await ledger.close();
-    await compareBooks(cluster, ledger);
-    note(`${ledger.acknowledged} entries on each of three members, once`);
+    note(await settleBooks(cluster, ledger));
     await node.powerOn();
     await lab.untilNodesReady();
   },
@@ -151,8 +146,7 @@ export const quorumLost: Scenario = {
   needs: operatorNeeds,
   async run(world) {
     const {lab, note} = world;
-    await installOperator(lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     const {cluster} = operated;
     const ledger = await Ledger.open(await operated.writer(), {writers: 1});
     const operatorNode = await nodeOfOperator(world);
@@ -173,9 +167,7 @@ export const quorumLost: Scenario = {
     await lab.untilNodesReady();
     await cluster.untilWhole();
     await operated.untilSettled();
-    await ledger.close();
-    await compareBooks(cluster, ledger);
-    note(`${ledger.acknowledged} entries on each of three members, once`);
+    note(await settleBooks(cluster, ledger));
   },
 };
 

@@ -9,7 +9,7 @@ import {bytesOf} from '../../lab/quantity.ts';
 import type {Pod} from '../../svc/cluster.ts';
 import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated, uidsOf} from '../../svc/operated.ts';
-import {installOperator, operatorNeeds} from '../../svc/operator.ts';
+import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 type Claim = KubernetesObject & {readonly status: {readonly capacity: {readonly storage: string}}};
@@ -21,8 +21,7 @@ export const operatedVolumesGrow: Scenario = {
   title: 'volumes grow with spec.storage.size, the set is made anew, and no pod is touched',
   needs: operatorNeeds,
   async run(world) {
-    await installOperator(world.lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     const {cluster} = operated;
     await operated.untilSettled();
     const before = uidsOf(await cluster.pods());
@@ -50,8 +49,7 @@ export const volumeFull: Scenario = {
   title: 'full volumes refuse writes and say so, and a larger size is all they need',
   needs: operatorNeeds,
   async run(world) {
-    await installOperator(world.lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     const {cluster} = operated;
     await operated.untilSettled();
     const before = uidsOf(await cluster.pods());

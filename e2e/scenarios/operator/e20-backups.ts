@@ -9,7 +9,7 @@ import {eventually} from '../../eventually.ts';
 import {applyBackup, applySchedule, backupsOf, untilEnded} from '../../svc/backups.ts';
 import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated} from '../../svc/operated.ts';
-import {changeOperator, installOperator, operatorNeeds} from '../../svc/operator.ts';
+import {changeOperator, operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario} from '../scenario.ts';
 
 const ticks = 5;
@@ -21,8 +21,7 @@ export const scheduledBackups: Scenario = {
   title: `${ticks} ticks are ${ticks} archives, the leader killed in the third or not`,
   needs: operatorNeeds,
   async run(world) {
-    await installOperator(world.lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     const {cluster} = operated;
     const ledger = await Ledger.open(await operated.writer(), {writers: 2});
     await applySchedule(world, {...everyMinute, ...history});
@@ -61,8 +60,7 @@ export const backupBesideAnother: Scenario = {
   title: 'a backup beside one that runs is skipped, and told as that',
   needs: operatorNeeds,
   async run(world) {
-    await installOperator(world.lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     const leader = operated.cluster.client(await operated.cluster.leader());
     await leader.server('create database archived');
     await fill(leader.command.bind(leader));
@@ -100,8 +98,7 @@ export const missedTicks: Scenario = {
   needs: operatorNeeds,
   async run(world) {
     const {lab, note} = world;
-    await installOperator(lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     await (await operated.writer()).server('create database shop');
     await applySchedule(world, {...everyMinute, ...history, suspend: true});
     await sleep(70_000);

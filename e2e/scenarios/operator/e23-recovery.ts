@@ -8,7 +8,7 @@ import type {KubernetesObject} from '../../lab/kubernetes.ts';
 import {applyBackup, untilEnded} from '../../svc/backups.ts';
 import {uidsOf, Operated} from '../../svc/operated.ts';
 import {eventually} from '../../eventually.ts';
-import {installOperator, operatorNeeds} from '../../svc/operator.ts';
+import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 const rows = 500;
@@ -113,8 +113,7 @@ export const damagedArchive: Scenario = {
 };
 
 async function sourceWithBackup(world: World): Promise<Operated> {
-  await installOperator(world.lab);
-  const source = await Operated.apply(world);
+  const source = await Operated.begin(world);
   const client = await source.writer();
   for (const database of ['music', 'shop']) {
     await client.server(`create database ${database}`);

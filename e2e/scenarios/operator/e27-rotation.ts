@@ -10,7 +10,7 @@ import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated, secretValue} from '../../svc/operated.ts';
 import {RefusedByServer, type ServerClient} from '../../svc/server-client.ts';
 import {ports} from '../../svc/stateful-set.ts';
-import {installOperator, operatorNeeds} from '../../svc/operator.ts';
+import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 const lagMax = 10_000;
@@ -21,8 +21,7 @@ export const secretsRotated: Scenario = {
   needs: operatorNeeds,
   async run(world) {
     const {note} = world;
-    await installOperator(world.lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     await operated.untilSettled();
     const {cluster} = operated;
     const service = await operated.writer();

@@ -8,7 +8,7 @@ import {setTimeout as sleep} from 'node:timers/promises';
 import {eventually} from '../../eventually.ts';
 import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated, uidsOf} from '../../svc/operated.ts';
-import {installOperator, operatorNeeds} from '../../svc/operator.ts';
+import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario} from '../scenario.ts';
 
 const quietMs = 20_000;
@@ -19,8 +19,7 @@ export const pausedCluster: Scenario = {
   needs: operatorNeeds,
   async run(world) {
     const {note} = world;
-    await installOperator(world.lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     const {cluster} = operated;
     await operated.untilSettled();
     const before = uidsOf(await cluster.pods());
@@ -56,8 +55,7 @@ export const deletedCluster: Scenario = {
   title: 'a deleted cluster leaves its volumes, and finds its data when it is applied again',
   needs: operatorNeeds,
   async run(world) {
-    await installOperator(world.lab);
-    const operated = await Operated.apply(world);
+    const operated = await Operated.begin(world);
     const {cluster} = operated;
     const ledger = await Ledger.open(await operated.writer(), {writers: 2});
     await sleep(2_000);
