@@ -1,11 +1,11 @@
 /**
  * The share of rows for which conditions are true.
  *
- * Of a property with statistics: by its frequent values, its number of values and its quantiles;
- * bounds on one property are taken together, terms on different things as independent. What is
- * not known until the statement runs counts as a usual value; of a span from such a value, whose
- * width is written down (`BETWEEN :k AND :k + 999`), the width decides. Without statistics the
- * shares are the customary guesses.
+ * A property with statistics is estimated by its frequent values, its number of values and its
+ * quantiles; bounds on one property are taken together, terms on different things as independent.
+ * What is not known until the statement runs counts as a usual value; of a span from such a value,
+ * whose width is written down (`BETWEEN :k AND :k + 999`), the width decides. Without statistics
+ * the shares are the customary guesses.
  */
 import {compareTotal, equalValues} from '#server/model/compare.ts';
 import type {Value} from '#server/model/value.ts';

@@ -2,7 +2,7 @@
  * One kept connection to the leader for requests of the raw HTTP path: bytes out and bytes back,
  * one request at a time.
  *
- * Of an answer only the head is read, and where its body ends; the body goes on as it lies on the
+ * It reads only the head of an answer and where its body ends; the body goes on as it lies on the
  * wire, no faster than the client reads it. A connection on which anything is odd is ended, and
  * nothing is sent over it again.
  */
