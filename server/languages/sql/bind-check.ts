@@ -9,7 +9,7 @@ import type {CheckCommand} from '#server/plan/statement.ts';
 import type * as Ast from './ast.ts';
 import type * as Sql from './ast-statement.ts';
 import type {BindContext} from './bind-context.ts';
-import {bucketName} from './bind-schema.ts';
+import {bucketName} from './bind-constant.ts';
 
 export function bindCheck(context: BindContext, ast: Sql.CheckDatabase): CheckCommand {
   if (ast.compress && ast.records.length > 0) {

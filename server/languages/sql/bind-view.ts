@@ -12,7 +12,7 @@ import type {SchemaCommand} from '#server/plan/statement.ts';
 import {expressionsOf, inputsOf, partsOf} from '#server/plan/tree.ts';
 import type * as Sql from './ast-statement.ts';
 import type {BindContext} from './bind-context.ts';
-import {countOf} from './bind-schema.ts';
+import {countOf} from './bind-constant.ts';
 import {printStatement} from './printer-statement.ts';
 
 const unitMs = {second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000} as const;

@@ -26,7 +26,7 @@ import {bindExpression, bindItems, elementOf} from './bind-expression.ts';
 import {assignedParts, bindManualRecords, manualIndexAt} from './bind-manual-index.ts';
 import {bindMoveVertex} from './bind-move.ts';
 import {bindBounds, bindProjected} from './bind-projection.ts';
-import {countOf} from './bind-schema.ts';
+import {countOf} from './bind-constant.ts';
 import {bindTarget, type Source} from './bind-target.ts';
 
 const waitMsMax = 60_000;

@@ -10,7 +10,7 @@ import {BatchBuilder} from '../../batch.ts';
 import {type Batches, pause} from '../../operator.ts';
 import {allHops} from './follow.ts';
 import {ridKey} from './vertex-ids.ts';
-import {bind, type WalkStart} from './walk.ts';
+import {bind, type WalkStart} from './walk-start.ts';
 import type {Step} from './walk-step.ts';
 
 interface Found {

@@ -8,22 +8,19 @@
  * Variable lengths that are told by their relationships are Cypher's. SQL's MATCH and TRAVERSE ask
  * of each vertex whether to go on, which is `repeat`.
  */
-import {PathValue, type Rid} from '#server/model/value.ts';
-import type {PlanNode} from '#server/plan/node.ts';
-import {type Batch, BatchBuilder} from '../../batch.ts';
-import type {ExecutionContext} from '../../context.ts';
+import type {Rid} from '#server/model/value.ts';
+import {BatchBuilder} from '../../batch.ts';
 import {type Batches, type Operator, pause, type Preparation} from '../../operator.ts';
 import {allHops} from './follow.ts';
 import {type RidKey, ridKey, ridOf} from './vertex-ids.ts';
 import {type Step, WalkStep} from './walk-step.ts';
 import {reach} from './walk-reach.ts';
+import {bind, type WalkNode, type WalkStart} from './walk-start.ts';
 
 /** What an edge takes on the stack. */
 const stepBytes = 96;
 /** Edges and vertices in the paths of one batch. */
 const batchPartsMax = 1 << 16;
-
-export type WalkNode = PlanNode & {readonly kind: 'walk'};
 
 export function prepareWalk(node: WalkNode, preparation: Preparation): Operator {
   const input = preparation.prepare(node.input);
@@ -42,16 +39,6 @@ export function prepareWalk(node: WalkNode, preparation: Preparation): Operator 
       }
     }
   };
-}
-
-/** One start row of a walk. */
-export interface WalkStart {
-  readonly node: WalkNode;
-  readonly steps: WalkStep;
-  readonly context: ExecutionContext;
-  readonly batch: Batch;
-  readonly row: number;
-  readonly start: Rid;
 }
 
 interface Level {
@@ -118,27 +105,4 @@ function stepsFrom(rid: Rid, depth: number, walk: WalkStart): readonly Step[] {
 /** What may not be met twice on one path. */
 function markOf(step: Step, node: WalkNode): RidKey {
   return ridKey(node.mode === 'acyclic' ? step.hop.other : step.hop.edge);
-}
-
-/** Binds the slots of one path in the row started last. */
-export function bind(
-  builder: BatchBuilder,
-  node: WalkNode,
-  path: {readonly vertices: readonly Rid[]; readonly edges: readonly Step[]},
-): void {
-  const {vertices, edges} = path;
-  builder.set(node.to, vertices[vertices.length - 1] as Rid);
-  if (node.depth !== undefined) builder.set(node.depth, edges.length);
-  if (node.edges !== undefined) builder.set(node.edges, edges.map(edgeOf));
-  if (node.path !== undefined) {
-    const elements: (Rid | Exclude<Step['edge'], undefined>)[] = [vertices[0] as Rid];
-    edges.forEach((step, at) => {
-      elements.push(edgeOf(step), vertices[at + 1] as Rid);
-    });
-    builder.set(node.path, new PathValue(elements));
-  }
-}
-
-function edgeOf(step: Step): Exclude<Step['edge'], undefined> | Rid {
-  return step.edge ?? step.hop.edge;
 }
