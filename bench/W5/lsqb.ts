@@ -26,7 +26,7 @@ const patienceMillis = 30_000;
 const linesAtOnce = 1_000;
 const triangles = patternQueries.findIndex(({name}) => name.includes('triangles'));
 const seed = 5;
-/** For the compilers of both. */
+/** Rounds that let the compilers of both warm up. */
 const warmRounds = 4;
 
 export async function lsqb(report: Report, options: BenchOptions): Promise<void> {

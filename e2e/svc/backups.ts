@@ -40,7 +40,7 @@ export async function applySchedule({lab, namespace}: Place, spec: object): Prom
   });
 }
 
-/** In the order in which they were made. */
+/** The backups, in the order in which they were made. */
 export async function backupsOf({lab, namespace}: Place): Promise<readonly SvcBackup[]> {
   const all = await lab.kubernetes.list<SvcBackup>({
     apiVersion: group,

@@ -35,7 +35,7 @@ export interface ActOptions {
   readonly admin: ServerAdmin;
   readonly observation: Observation;
   readonly password: string | undefined;
-  /** By which the servers that run believe each other. */
+  /** The token by which the running servers believe each other. */
   readonly token: string | undefined;
   /** Throws once this operator leads no more. */
   readonly assertLeading: () => void;

@@ -23,7 +23,7 @@ export interface Member {
   readonly isHealthy: boolean;
 }
 
-/** By ordinal; strangers in the configuration are not among them. */
+/** The members, ordered by ordinal; strangers in the configuration are not among them. */
 export function membersOf(observed: Observation, view: View): readonly Member[] {
   const {cluster, pods, claims, answers} = observed;
   const seats = view.kind === 'agreed' ? view.members : [];

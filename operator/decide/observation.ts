@@ -86,6 +86,6 @@ export interface Observation {
   readonly backups: Omit<BackupsSeen, 'nowMs'>;
   /** Undefined: `bootstrap.recovery` is not wanted, or is over. */
   readonly recovery: RecoveryFacts | undefined;
-  /** By peer id. Empty where no pod runs. */
+  /** What each server answered, keyed by peer id. Empty where no pod runs. */
   readonly answers: ReadonlyMap<string, Answer>;
 }

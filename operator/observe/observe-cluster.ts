@@ -58,7 +58,7 @@ export interface Observed {
   readonly observation: Observation;
   /** The password of root; undefined while its Secret is not there. */
   readonly password: string | undefined;
-  /** By which the servers that run believe each other, and whoever has it. */
+  /** The token by which the running servers believe each other, and whoever has it. */
   readonly token: string | undefined;
 }
 

@@ -12,7 +12,7 @@ export interface AccessRule {
 
 const reads = ['get', 'list', 'watch'] as const;
 
-/** In every namespace that it looks after. */
+/** Rights that the operator needs in every namespace that it looks after. */
 export const accessRules: readonly AccessRule[] = [
   {
     apiGroups: ['svc.io'],
@@ -58,7 +58,7 @@ export const accessRules: readonly AccessRule[] = [
   },
 ];
 
-/** In its own namespace. */
+/** Rights that the operator needs in its own namespace. */
 export const leaseRules: readonly AccessRule[] = [
   {
     apiGroups: ['coordination.k8s.io'],

@@ -27,7 +27,7 @@ export interface TokenPermissions {
   readonly database?: readonly string[];
 }
 
-/** By hash, in the order of their creation. */
+/** The API tokens keyed by their hash, in the order of their creation. */
 export type ApiTokens = ReadonlyMap<string, ApiToken>;
 
 /** Names of principals begin with this where a token speaks, not a user. */

@@ -18,7 +18,7 @@ export interface User {
   readonly grants: Grants;
 }
 
-/** By name, in the order of their creation. */
+/** The users keyed by their name, in the order of their creation. */
 export type Users = ReadonlyMap<string, User>;
 
 /** The one user who may do everything. */

@@ -11,7 +11,7 @@ import type {Value} from '#server/model/value.ts';
 /** What a command gets for an argument of each kind. */
 interface ArgumentValues {
   text: string;
-  /** In 32 bits. */
+  /** An integer of 32 bits. */
   integer: number;
   /** Milliseconds since 1970, or 0. */
   time: number;

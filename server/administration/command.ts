@@ -54,7 +54,7 @@ export interface ClusterWay {
   readonly reached: () => Promise<void>;
 }
 
-/** In place of an answer: another member has answered the client. */
+/** Stands in place of an answer: another member has answered the client. */
 export const relayed = Symbol('relayed');
 
 export interface AdministrativeCommand<T extends ArgumentTable = ArgumentTable, R = unknown> {

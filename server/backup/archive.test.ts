@@ -191,7 +191,7 @@ interface HostileEntry {
   readonly flags?: number;
   readonly crc?: number;
   readonly size?: number;
-  /** In front of the bytes, where it differs. */
+  /** The name in front of the bytes, where it differs. */
   readonly localName?: string;
   /** The offset of another entry, whose bytes it shares. */
   readonly at?: number;

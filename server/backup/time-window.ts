@@ -3,7 +3,7 @@
  * which may lie on either side of midnight.
  */
 
-/** In minutes since midnight. `start` behind `end`: over midnight. */
+/** Both ends are minutes since midnight. A `start` behind `end` reaches over midnight. */
 export interface TimeWindow {
   readonly start: number;
   readonly end: number;

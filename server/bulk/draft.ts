@@ -91,7 +91,7 @@ export class BulkDraft {
     if (this.newNames.size > 0) this.newNames.clear();
   }
 
-  /** By name; undefined when the schema has no such type. */
+  /** The type of this name; undefined when the schema has none. */
   typeNamed(name: string): BulkType | undefined {
     const known = this.#types.get(name);
     if (known !== undefined) return known;

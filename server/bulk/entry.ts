@@ -62,9 +62,9 @@ export class BulkEntry {
   readonly uniqueEdges: UniqueEdge[] = [];
   /** Edges of unique types by type and ends. */
   readonly edgePairs = new Map<string, Rid>();
-  /** By the text of the vertex's id. */
+  /** The ends that are named by text, keyed by the text of the vertex's id. */
   readonly foreignEnds = new Map<string, ForeignEnd>();
-  /** By type: the bucket to which the entry keeps (bucket selection `thread`). */
+  /** The bucket to which the entry keeps, keyed by type (bucket selection `thread`). */
   readonly bucketsKept = new Map<number, number>();
   /** Names of the types whose records are in it. */
   readonly types = new Set<string>();

@@ -51,12 +51,12 @@ export class BulkType {
     this.defaults = type.ruledProperties.filter(property => property.defaultText !== undefined);
   }
 
-  /** By the name's bytes; undefined when it was not seen before. */
+  /** Looks the type up by its name's bytes; undefined when it was not seen before. */
   find(bytes: Uint8Array, start: number, end: number, hash: number): BulkProperty | undefined {
     return this.#table.find(bytes, start, end, hash);
   }
 
-  /** By name. @throws {Refusal} `argument` for one that is too long. */
+  /** The property of this name. @throws {Refusal} `argument` for a name that is too long. */
   property(name: string): BulkProperty {
     const known = this.#properties.get(name);
     if (known !== undefined) return known;

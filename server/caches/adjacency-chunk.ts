@@ -110,7 +110,7 @@ export class ChunkSelection {
   readonly chunk: AdjacencyChunk;
   start = 0;
   end = 0;
-  /** By the number of a shape: 1 when wanted. */
+  /** 1 when the shape of this number is wanted. */
   readonly wanted: Uint8Array;
   /** Whether every entry of every range is wanted: the wanted shapes lie side by side. */
   readonly isWhole: boolean;

@@ -17,7 +17,7 @@ interface Held {
 
 export class CacheMemory {
   readonly #bytesMax: () => number;
-  /** In order of their last use, oldest first. */
+  /** What is held, ordered by its last use, oldest first. */
   readonly #held = new Map<Droppable, Held>();
   #bytes = 0;
   #runs = 0;

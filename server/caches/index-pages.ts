@@ -27,7 +27,7 @@ export interface PageParts {
   /** Keys from the one, included, to the other, excluded. */
   readonly start: Uint8Array;
   readonly end: Uint8Array;
-  /** By leading part of the key, NaN for null; undefined: the entries have other values. */
+  /** The leading part of each key, NaN for null; undefined: the entries have other values. */
   readonly columns: readonly Float64Array[] | undefined;
   /** The keys, one behind the other, and where each begins; the last place is their end. */
   readonly keys: Buffer;
@@ -87,7 +87,7 @@ export class IndexPage implements Droppable {
 export class IndexPages {
   /** How many leading parts of the key a page has as columns. */
   readonly columnCount: number;
-  /** In order; they do not overlap. */
+  /** The pages in their order; they do not overlap. */
   readonly #pages: IndexPage[] = [];
   /** The newest entry of the log that writes to the index, as far as was told. */
   #changedAt: LogIndex;

@@ -54,7 +54,7 @@ class HeldList implements Droppable {
 }
 
 class HeldTerms implements Droppable {
-  /** In order. */
+  /** The terms in their order. */
   terms: readonly string[];
   readonly base: number;
   readonly added = new Set<string>();
@@ -133,7 +133,7 @@ export class PostingListCache {
     return this.#sparseWindow();
   }
 
-  /** For the searches of one run; undefined where nothing may be kept. */
+  /** Lists for the searches of one run; undefined where nothing may be kept. */
   open(indexId: number, viewIndex: number): KeptLists | undefined {
     if (this.#memory.bytesMax === 0) return undefined;
     this.#feed ??= this.#database.onChange(this.#listener());

@@ -69,7 +69,7 @@ export class Catalog {
     return this.data.buckets;
   }
 
-  /** By name or alias; names are case-sensitive. */
+  /** The type of this name or alias; names are case-sensitive. */
   type(name: string): CatalogType | undefined {
     return this.typesByName.get(name);
   }

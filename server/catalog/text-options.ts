@@ -51,7 +51,7 @@ export interface TextField {
 /** What the options say, with the defaults. */
 export interface TextOptions {
   readonly fields: readonly TextField[];
-  /** In place of the analyzers' own. */
+  /** Stop words that replace those of the analyzers. */
   readonly stopWords: readonly string[] | undefined;
   readonly allowLeadingWildcard: boolean;
   readonly defaultOperator: 'AND' | 'OR';

@@ -19,9 +19,9 @@ export interface ClusterPeer {
   readonly httpPort: number | 'ambiguous' | undefined;
   readonly httpsPort: number | undefined;
   readonly priority: number;
-  /** In the live configuration. */
+  /** True when the live configuration has the server. */
   readonly inConfiguration: boolean;
-  /** In `svc.ha.serverList`. */
+  /** True when `svc.ha.serverList` names the server. */
   readonly isDeclared: boolean;
   readonly isVoter: boolean;
   /** Release and format levels that it reads; undefined while it is not known. */
@@ -77,7 +77,7 @@ export interface CopiesTaken {
   readonly installs: number;
   readonly installed: readonly string[];
   readonly isInstalling: boolean;
-  /** By database: how the last attempt went. */
+  /** How the last attempt went, keyed by database. */
   readonly byDatabase: ReadonlyMap<string, CopyTaken>;
 }
 

@@ -20,7 +20,7 @@ export interface ClusterFigures {
   readonly svc_ha_followers_tracked: number;
   readonly svc_ha_follower_max_last_contact_ms: number;
   readonly svc_ha_follower_max_replication_lag: number;
-  /** By peer; empty on a follower. */
+  /** Milliseconds since the last contact, keyed by peer; empty on a follower. */
   readonly svc_ha_follower_last_contact_ms: Readonly<Record<string, number>>;
   readonly svc_ha_follower_replication_lag: Readonly<Record<string, number>>;
   readonly svc_ha_follower_lagging_for_ms: Readonly<Record<string, number>>;

@@ -8,7 +8,7 @@
  */
 import type {ClusterPeer, ClusterState} from './cluster.ts';
 
-/** In the order in which they are told: the cause before what follows from it. */
+/** The faults in the order in which they are told: the cause before what follows from it. */
 export const nodeFaults = [
   'halted',
   'log-failed',

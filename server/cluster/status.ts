@@ -205,7 +205,7 @@ export function leaderHttpAddress(state: ClusterState): string | undefined {
   return leader === undefined ? undefined : printedHttpAddress(leader);
 }
 
-/** For people and drivers; undefined where it cannot be told. */
+/** An address to show to people and drivers; undefined where it cannot be told. */
 export function printedHttpAddress(peer: ClusterPeer): string | undefined {
   const address = httpAddressOf(peer);
   return address && hostAndPort(address.host, address.port);

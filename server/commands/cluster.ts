@@ -28,7 +28,7 @@ interface Action {
   /** Whether it is the leader's, so that a follower's refusal leads there. */
   readonly leads?: true;
   readonly run: (client: Client, target: string, given: Arguments) => Promise<Row>;
-  /** For people; absent: the sentence of the answer. */
+  /** What people read; absent: the sentence of the answer. */
   readonly tell?: (answer: Row, width: number) => string;
   /** What the exit code says of an answer; absent: 0. */
   readonly isBad?: (answer: Row) => boolean;

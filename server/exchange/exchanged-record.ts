@@ -10,7 +10,9 @@ export type ExchangedItem = ExchangedRecord | SchemaStatement | BadRecord;
 export interface ExchangedRecord {
   readonly kind: RecordKind;
   readonly type: string;
-  /** By which edges and links of the same source name the record; undefined: nothing does. */
+  /**
+   * The id by which edges and links of the same source name the record; undefined: nothing does.
+   */
   readonly id?: string | undefined;
   /** Ids of an edge's ends. */
   readonly from?: string | undefined;

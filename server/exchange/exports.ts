@@ -114,7 +114,7 @@ function turns({
   };
 }
 
-/** In pieces that are worth a write. */
+/** Joins texts to pieces that are worth a write. */
 async function* texts(
   writer: RecordWriter,
   view: DatabaseView,

@@ -37,7 +37,7 @@ export interface ImportReport {
   readonly errors: readonly string[];
 }
 
-/** By kind and name, what a sample of the source holds. */
+/** What a sample of the source holds, counted by kind and name. */
 export interface ProbeReport {
   readonly format: Format;
   readonly entries: number;

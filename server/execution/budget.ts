@@ -132,7 +132,7 @@ export class Budget {
     this.#wakeAt = Math.max(this.#wakeAt, this.#clock.monotonic()) + milliseconds;
   }
 
-  /** For how long a paused statement is to rest before it is asked again; 0: not at all. */
+  /** The milliseconds that a paused statement rests before it is asked again; 0: none. */
   get restMs(): number {
     if (this.#cancellation?.aborted === true) return 0;
     const leftMs = Math.min(this.#wakeAt, this.#deadline) - this.#clock.monotonic();

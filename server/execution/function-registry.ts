@@ -105,7 +105,7 @@ function byName<F>(records: readonly Readonly<Record<string, F>>[]): ReadonlyMap
   return map;
 }
 
-/** By the name as called, or by the one its signature gives an alias. */
+/** Looks a function up by the name as called, or by the one its signature gives an alias. */
 function lookUp<F>(map: ReadonlyMap<string, F>, name: string): F | undefined {
   const known = map.get(name.toLowerCase());
   if (known !== undefined) return known;

@@ -435,7 +435,7 @@ export class GraphReader implements Graph {
   }
 }
 
-/** In the order of the scan. */
+/** The ranges of the buckets, in the order of the scan. */
 function bucketRanges(
   buckets: readonly number[],
   {descending, ids}: ScanOrder,

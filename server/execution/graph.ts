@@ -41,7 +41,7 @@ export interface ColumnRequest {
   readonly type: string;
   readonly polymorphic: boolean;
   readonly properties: readonly string[];
-  /** For the parts that are read as records. */
+  /** The order of the scan for the parts that are read as records. */
   readonly order: ScanOrder;
 }
 
@@ -77,7 +77,7 @@ export interface Hop {
 
 /** Counts as long as it is asked to go on. */
 export interface HopCounts {
-  /** By place in the list of vertices; right when `next` has answered false. */
+  /** The count at each place in the list of vertices; right when `next` has answered false. */
   readonly counts: readonly number[];
   /** Counts some thousand edges more; false when all are counted. */
   next(): boolean;
@@ -122,7 +122,7 @@ export interface Graph {
   scanColumns(scan: ColumnRequest): Iterable<ColumnPart | undefined> | undefined;
   scanBuckets(buckets: readonly number[], order: ScanOrder): Source<RecordValue>;
   record(rid: Rid): RecordValue | undefined;
-  /** In the order of `rids`; undefined for what does not exist. */
+  /** The records, in the order of `rids`; undefined for what does not exist. */
   records(rids: readonly Rid[]): readonly (RecordValue | undefined)[];
   /** Resolves names of edge types; none named: every type. */
   edgeTypes(names: readonly string[]): EdgeTypes;

@@ -72,7 +72,7 @@ export class PlanProfile {
     measure.columnRows += rows;
   }
 
-  /** In the order in which the nodes were prepared, which is the same for the same plan. */
+  /** The measures, in the order in which the nodes were prepared: the same for the same plan. */
   measures(): readonly Measure[] {
     return [...this.#measures.values()];
   }

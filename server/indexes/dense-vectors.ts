@@ -49,7 +49,7 @@ const encodings: Readonly<Record<Quantization, RowEncoding>> = {
   PRODUCT: 'FLOAT32',
 };
 
-/** For one answer so many candidates are measured exactly, as rows keep less than the entries. */
+/** How many candidates are measured exactly for one answer, as rows keep less than the entries. */
 const overfetch: Readonly<Record<Quantization, number>> = {
   NONE: 1,
   INT8: 3,

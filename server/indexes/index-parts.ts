@@ -157,7 +157,7 @@ class RecordKey implements IndexKey {
   }
 }
 
-/** For one key, on a piece of a shared slab: the store needs bytes outside of the heap. */
+/** A writer for one key on a piece of a shared slab: the store needs bytes outside of the heap. */
 export function keyWriter(): ByteWriter {
   return new ByteWriter(Buffer.allocUnsafe(keyBytesUsual));
 }

@@ -16,7 +16,7 @@ export interface FoundList {
   readonly changed: readonly ChangedRecord[];
 }
 
-/** In the order of record ids. */
+/** Changed records come in the order of record ids. */
 export interface ChangedRecord {
   readonly bucket: number;
   readonly position: number;

@@ -40,7 +40,7 @@ export interface IndexSource {
   /** A view, or a transaction with its own writes on top. */
   readonly reader: Reader;
   readonly index: IndexDefinition;
-  /** For this view; undefined: nothing that is kept may be used. */
+  /** The lists kept for this view; undefined: nothing that is kept may be used. */
   readonly kept: KeptLists | undefined;
   readonly effort: Effort;
   /** Positions of one window of a sparse search; 0: the least. */
@@ -48,7 +48,7 @@ export interface IndexSource {
 }
 
 export interface TextRequest {
-  /** In the query language, or plain words that must all be there. */
+  /** The query in the query language, or plain words that must all be there. */
   readonly query:
     | {
         readonly text: string;

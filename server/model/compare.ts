@@ -225,7 +225,7 @@ export function timeTuple(value: TimeValue): readonly number[] {
   ];
 }
 
-/** By average length (a month has 30.436875 days), then by parts. */
+/** A duration's order: by average length (a month has 30.436875 days), then by parts. */
 export function durationTuple(value: DurationValue): readonly number[] {
   const {months, days, seconds, nanos} = value;
   return [months * 2_629_746 + days * 86_400 + seconds, nanos, months, days];

@@ -39,7 +39,7 @@ export function compileAutomaton(root: PatternNode, ignoreCase: boolean): Automa
 export class Automaton {
   readonly #states: readonly State[];
   readonly #start: Subset;
-  /** By their members. */
+  /** The subsets keyed by their members. */
   readonly #subsets = new Map<string, Subset>();
   readonly #seen: Uint32Array;
   #round = 0;

@@ -23,7 +23,7 @@ export class DurationHistogram {
     if (ms > this.#maxMs) this.#maxMs = ms;
   }
 
-  /** By bucket, the one without a bound last; not summed up. */
+  /** The count of each bucket, the one without a bound last; not summed up. */
   get counts(): number[] {
     return [...this.#counts];
   }

@@ -108,7 +108,7 @@ function eventIn(line: string): ServerEvent[] {
   }
 }
 
-/** By the moment of the start, then by number. */
+/** Orders files by the moment of the start, then by number. */
 function newestFirst(one: string, other: string): number {
   const [oneStart = '', oneNumber = ''] = one.split('.');
   const [otherStart = '', otherNumber = ''] = other.split('.');

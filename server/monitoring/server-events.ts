@@ -28,7 +28,7 @@ const eventTypes: Readonly<Record<Exclude<LogLevel, 'debug'>, EventType>> = {
   error: 'CRITICAL',
 };
 
-/** By the first word of what is logged; any other word stands for itself. */
+/** The component that each first word of what is logged stands for; any other stands for itself. */
 const components: Readonly<Record<string, string>> = {
   server: 'Server',
   cluster: 'HA',

@@ -234,7 +234,7 @@ export class ServerAdministration implements Administration {
   }
 }
 
-/** By the names that tools know. */
+/** The figures of the executors, by the names that tools know. */
 function executorsOf(service: SessionService | undefined): Readonly<Record<string, unknown>> {
   if (service === undefined) return {};
   const {query, parallel_scan: scans} = service.executors();

@@ -13,7 +13,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import {takeFileLock} from '#server/platform/real/file-lock.ts';
 import {dataPathsIn, refuseLeftBehind} from './data-paths.ts';
 
-/** In the root; what an older release left there as `svc.lock` says nothing. */
+/** Lies in the root; what an older release left there as `svc.lock` says nothing. */
 export const lockFileName = '.server.lock';
 
 /**

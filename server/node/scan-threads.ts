@@ -37,7 +37,7 @@ export class ScanThreads implements PlanThreads {
   readonly pages: Int32Array;
   readonly encodings: ReadonlySet<string> = new Set(rowEncodings.map(({name}) => name));
   readonly #options: ScanThreadsOptions;
-  /** By their word of `pages`, of which the first is the network thread's. */
+  /** The threads, each at its word of `pages`, of which the first is the network thread's. */
   readonly #threads: (ScanThread | undefined)[];
   #listener: () => void = () => {};
   #isClosed = false;

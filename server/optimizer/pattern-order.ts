@@ -229,7 +229,7 @@ export class PatternOrder {
     return {...rest, plan: filtered(access, above), bound, terms};
   }
 
-  /** By equal keys, else every pair. */
+  /** Joins two parts by equal keys, else every pair. */
   #beside(done: Partial, part: Partial): Partial {
     const on = done.terms.flatMap(term => this.#nodes.keysOf(term, done.bound, part.bound) ?? []);
     // The smaller side is kept.

@@ -27,11 +27,11 @@ export type PatternSource = Node<'scan-type' | 'scan-bucket' | 'records' | 'unio
 
 export interface Pattern {
   readonly base: PlanNode | undefined;
-  /** By the slot that each binds. */
+  /** The source of each slot that it binds. */
   readonly sources: ReadonlyMap<Slot, PatternSource>;
   /** Vertices that hops bind. */
   readonly reached: readonly Slot[];
-  /** In written order. */
+  /** The hops in written order. */
   readonly hops: readonly PatternHop[];
   readonly terms: readonly Expression[];
 }

@@ -104,7 +104,7 @@ function literalText(value: Value): string {
   return Array.isArray(value) ? `[${value.map(literalText).join(', ')}]` : jsonText(value);
 }
 
-/** In parentheses when it is made of several parts without any of its own. */
+/** The text, in parentheses when it is made of several parts without any of its own. */
 function inner(expression: Expression): string {
   const text = expressionText(expression);
   switch (expression.kind) {

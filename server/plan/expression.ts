@@ -19,7 +19,7 @@ export type {SourceLocation as Place};
 
 export type Expression =
   | {readonly kind: 'literal'; readonly value: Value}
-  /** By name or by position (from 0, as a decimal string: "0"); absent reads as null. */
+  /** A parameter, named or by position (from 0, as a decimal string: "0"); absent reads as null. */
   | {readonly kind: 'parameter'; readonly name: string}
   | {readonly kind: 'slot'; readonly slot: Slot}
   /**

@@ -80,7 +80,7 @@ export interface Aggregate {
   readonly name: string;
   readonly args: readonly Expression[];
   readonly distinct: boolean;
-  /** For `count` without arguments: the slot that says how many rows a row stands for. */
+  /** The slot that says how many rows a row stands for; `count` without arguments reads it. */
   readonly weight?: Slot;
   readonly place?: Place;
 }

@@ -17,7 +17,7 @@ interface PendingWrite {
 export class LogView {
   /** The entry before the first one that is held. */
   #base: LogPosition;
-  /** By index - base - 1: term, and bytes from the beginning of time to the entry's end. */
+  /** The term and the bytes up to each entry's end, at index - base - 1. */
   #terms: Term[] = [];
   #ends: number[] = [];
   #baseEnd = 0;

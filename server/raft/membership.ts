@@ -133,7 +133,7 @@ export class MembershipHistory {
     return this.#inForce[0]?.membership ?? [];
   }
 
-  /** In force when the entry `index` was the log's last. */
+  /** The membership in force when the entry `index` was the log's last. */
   at(index: LogIndex): Membership {
     const found = this.#inForce.findLast(one => one.since <= index);
     assert(found !== undefined, 'a membership is asked for at or above the base of the log');

@@ -23,7 +23,7 @@ export interface LogPosition {
 
 export type Entry =
   | {readonly kind: 'data'; readonly term: Term; readonly data: Uint8Array}
-  /** In force from the moment it is in a node's log, committed or not. */
+  /** A membership is in force from the moment it is in a node's log, committed or not. */
   | {readonly kind: 'membership'; readonly term: Term; readonly membership: Membership}
   /** The first entry of every leader: only with it can it commit what came before. */
   | {readonly kind: 'empty'; readonly term: Term};

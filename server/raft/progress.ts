@@ -37,12 +37,12 @@ export class Progress {
   commitSent: LogIndex = 0;
   /** The greatest round of ours that the peer has answered. */
   answeredRound = 0;
-  /** For a joining server: the round it is in, and whether the last one was quick. */
+  /** The round that a joining server is in, and whether the last one was quick. */
   catchUp: CatchUp;
   caughtUp = false;
   #inFlight = new Fifo<InFlight>();
   #bytes = 0;
-  /** In probe: the one append is under way; a heartbeat lifts it. */
+  /** True in probe while the one append is under way; a heartbeat lifts it. */
   #paused = false;
   /** The commit index alone was sent, and neither entries nor an answer since. */
   #told = false;
@@ -106,7 +106,7 @@ export class Progress {
     this.#enter('snapshot', this.match + 1);
   }
 
-  /** In probe: the append that is under way is given up. */
+  /** Gives up, in probe, the append that is under way. */
   resume(): void {
     this.#paused = false;
   }

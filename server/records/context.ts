@@ -29,7 +29,7 @@ export interface RecordContext {
 /** What the writers under one catalog share because each needs it within one call only. */
 export class RecordWorkspace {
   readonly indexes: IndexMaintenance;
-  /** For one record after another. */
+  /** One builder serves one record after another. */
   readonly builder = new RecordBuilder();
 
   constructor(catalog: Catalog, indexKeyBytesMax?: number) {

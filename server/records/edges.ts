@@ -81,7 +81,7 @@ export class EdgeKeys {
   }
 
   /**
-   * For UNIQUE edge types: refuses a second edge from one vertex to another, and guards against
+   * Refuses, for UNIQUE edge types, a second edge from one vertex to another, and guards against
    * one that is being made at the same time.
    */
   checkUnique(type: CatalogType, from: Rid, to: Rid): void {

@@ -31,7 +31,7 @@ const pbkdf2Async = promisify(pbkdf2);
 
 /** The token of a cluster, and while it changes those that others may come with. */
 export interface ClusterTokens {
-  /** By which this server proves itself. */
+  /** The token by which this server proves itself. */
   readonly token: string;
   /** Tokens by which others may prove themselves besides. */
   readonly alsoAccepted: readonly string[];

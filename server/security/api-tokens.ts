@@ -61,7 +61,7 @@ export function isApiTokenPrincipal(name: string): boolean {
 export class TokenList {
   readonly #options: TokenListOptions;
   #tokens: ApiTokens = new Map();
-  /** By hash. */
+  /** The principal of each token, keyed by the token's hash. */
   #principals: ReadonlyMap<string, Principal> = new Map();
 
   constructor(options: TokenListOptions) {

@@ -5,7 +5,7 @@
  * queue is full, whoever waits most gives way to who waits less (`displace`).
  */
 export class FairQueue<T> {
-  /** In the order of their next turns; nobody is in it without something that waits. */
+  /** The parties in the order of their next turns; nobody is in it without something that waits. */
   readonly #byParty = new Map<string, T[]>();
   #size = 0;
 

@@ -37,7 +37,7 @@ export interface PasswordHasherOptions {
   readonly rounds: () => number;
 }
 
-/** For whom a password is hashed. */
+/** Whoever a password is hashed for. */
 export interface HashTurn {
   /** Address that it came from; turns are taken by it. */
   readonly source: string;

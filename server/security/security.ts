@@ -106,7 +106,7 @@ export class Security {
   #reloadCount = 0;
   #groups: Groups = defaultGroups;
   #principals = new Map<string, Principal>();
-  /** By every principal that was given out: whom it is now. */
+  /** Every principal that was given out, and who it is now. */
   readonly #holders = new WeakMap<Principal, Holder>();
   #access = new WeakMap<Principal, Map<string, DatabaseAccess>>();
   #lastChange: Promise<unknown> = Promise.resolve();

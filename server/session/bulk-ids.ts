@@ -22,7 +22,7 @@ export interface BulkIdsOptions {
   readonly memoryBytesMax: number;
   /** Takes full tables. */
   readonly spill: SpilledIds;
-  /** By chance, so that nobody can choose ids whose hashes meet. */
+  /** The seed is drawn by chance, so that nobody can choose ids whose hashes meet. */
   readonly seed: number;
 }
 

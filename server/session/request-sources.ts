@@ -15,7 +15,7 @@ import type {SourceReader} from '#server/platform/source-reader.ts';
 const addressesMax = 64;
 const timeoutMs = 30_000;
 
-/** For whom a statement reads. */
+/** Whoever a statement reads for. */
 export interface Asker {
   readonly mayReadFiles: boolean;
   readonly isRoot: boolean;
@@ -27,7 +27,9 @@ export class RequestSources implements Sources {
   readonly #reader: SourceReader;
   readonly #settings: () => Settings;
   readonly #asker: Asker;
-  /** By address; made for the first one, since hardly a statement has any. */
+  /**
+   * What was fetched, keyed by address; made for the first one, since hardly a statement has any.
+   */
   #fetched: Map<string, Uint8Array> | undefined;
 
   constructor(reader: SourceReader, settings: () => Settings, asker: Asker) {

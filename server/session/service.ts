@@ -141,7 +141,7 @@ export class SessionService implements Service {
   readonly #admission: Admission;
   readonly #surroundings: RequestSurroundings;
   #moving: Transfers | undefined;
-  /** By the database itself: one dropped and created again is another. */
+  /** The session of each database object: one dropped and created again is another. */
   readonly #databases = new WeakMap<Database, DatabaseSession>();
 
   constructor(options: ServiceOptions) {

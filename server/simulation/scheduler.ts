@@ -11,7 +11,7 @@ import type {SeededRandom} from './seeded-random.ts';
 
 interface Task {
   readonly at: number;
-  /** By chance; tasks of one time run in its order. */
+  /** Chance breaks the tie: tasks of one time run in its order. */
   readonly tie: number;
   readonly name: string;
   readonly work: () => void;
@@ -30,7 +30,7 @@ export class Scheduler {
   #now = 0;
   /** Since time passed last. */
   #standingTasks = 0;
-  /** By how much the clock on the wall is wrong. */
+  /** How far the clock on the wall is wrong. */
   wallErrorMs = 0;
 
   constructor(random: SeededRandom, machine: Machine) {

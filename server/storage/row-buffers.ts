@@ -21,7 +21,7 @@ export interface RowBuffer {
 }
 
 export class RowBuffers {
-  /** By their size. */
+  /** The buffers that wait, keyed by their size. */
   readonly #waiting = new Map<number, RowBuffer[]>();
 
   /** A buffer of `bytes` or somewhat more; what is in it is not defined. */

@@ -19,7 +19,7 @@ export interface PendingEntry {
 }
 
 export class PendingEntries {
-  /** In order of indexes. */
+  /** The entries in the order of their indexes. */
   readonly #entries = new Fifo<PendingEntry>();
   readonly #isShared: boolean;
   #appliedIndex: LogIndex;

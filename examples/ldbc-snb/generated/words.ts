@@ -130,7 +130,7 @@ export const tagClasses: readonly (readonly [name: string, above: string | undef
   ['Mountain', 'Place'],
 ];
 
-/** For the names of tags that are not persons. */
+/** Words for the names of tags that are not persons. */
 export const qualities: readonly string[] =
   'Silent Golden Broken Distant Early Burning Hidden Northern Little Last Red Open'.split(' ');
 export const things: readonly string[] =

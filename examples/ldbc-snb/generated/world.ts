@@ -17,7 +17,7 @@ export interface City {
 export interface World {
   /** The most populous countries' first. */
   readonly cities: readonly City[];
-  /** By the id of their country. */
+  /** The companies of each country, keyed by the country's id. */
   readonly companies: ReadonlyMap<number, readonly number[]>;
   /** The most popular first. */
   readonly tags: readonly {readonly id: number; readonly name: string}[];

@@ -65,7 +65,7 @@ function sum<T>(items: readonly T[], of: (item: T) => number): number {
   return items.reduce((total, item) => total + of(item), 0);
 }
 
-/** In the order of the patterns, from the lines that were loaded. */
+/** The counts that the loaded lines lead to, in the order of the patterns. */
 export function patternCounts(lines: Iterable<string>): readonly number[] {
   const n = new Network(lines);
   return [

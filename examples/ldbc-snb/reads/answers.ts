@@ -410,7 +410,7 @@ function counted<T>(values: readonly T[]): [T, number][] {
   return [...counts];
 }
 
-/** By the parts in turn, numbers by size and texts by code unit; at most so many. */
+/** The first `limit` items, ordered by their parts in turn: numbers by size, texts by code unit. */
 function sorted<T>(
   list: readonly T[],
   parts: (one: T) => readonly (string | number)[],

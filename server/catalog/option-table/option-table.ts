@@ -25,7 +25,7 @@ export type OptionRule =
     }
   | {readonly kind: 'texts'; readonly default: undefined};
 
-/** By key; keys are case sensitive. */
+/** The rules of options keyed by option; keys are case sensitive. */
 export type OptionTable = ReadonlyMap<string, OptionRule>;
 
 /** @throws {Refusal} `argument`, with the known keys or what the value may be. */

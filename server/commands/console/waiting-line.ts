@@ -12,7 +12,7 @@ const patienceMillis = 2_000;
 const lookMillis = 500;
 const pipeMillis = 10_000;
 
-/** By how much the clocks of two requests may differ. */
+/** The clocks of two requests may differ by this many milliseconds. */
 const toleranceMillis = 200;
 
 export class WaitingLine {

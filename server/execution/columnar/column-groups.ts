@@ -79,7 +79,7 @@ export class ColumnGroups {
   private readonly keys: readonly KeyNumbers[];
   /** From the second key on: numbers of the pairs of a combination before it and its own. */
   private readonly pairs: readonly Map<number, number>[];
-  /** By combination of all keys, as they first came. */
+  /** The combinations of all keys, in the order of their first coming. */
   private readonly tuples: (readonly Value[])[] = [];
   private scratch = new Uint32Array(0);
 

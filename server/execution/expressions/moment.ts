@@ -78,7 +78,7 @@ export function localDateTimeOf(moment: Moment): DateTimeValue {
   return new DateTimeValue(seconds, nanos, 'nanosecond', {local: true});
 }
 
-/** In its zone, whose offset at that local time is looked up when it is a region; else in UTC. */
+/** The moment in its zone. A region's offset at that local time is looked up; no zone means UTC. */
 export function dateTimeOf(moment: Moment): DateTimeValue {
   const {seconds, nanos} = localSeconds(moment);
   const zone = moment.zone ?? {offsetSeconds: 0};

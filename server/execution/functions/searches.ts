@@ -22,7 +22,7 @@ import {float, Options, recordRow} from './vectors/vector-arguments.ts';
 import {sparseNumbers} from './search-options.ts';
 
 export interface Found {
-  /** By record (`nameOf`). */
+  /** The score of each record, keyed by `nameOf`. */
   readonly scores: ReadonlyMap<string, number>;
   /** The greatest score, of a search for records that are like others; else undefined. */
   readonly greatest: number | undefined;
@@ -31,7 +31,7 @@ export interface Found {
 /** What a record in the answer takes. */
 const bytesPerRecord = 96;
 
-/** By run, then by index and query. */
+/** What was found, keyed by run, then by index and query. */
 const foundInRuns = new WeakMap<CallContext, Map<string, Found>>();
 
 export function searchesOf(call: CallContext): Map<string, Found> {

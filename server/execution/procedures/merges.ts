@@ -32,7 +32,9 @@ function mergeNode(args: readonly Value[], context: ExecutionContext): RecordVal
   return madeBy(context, {what: 'vertex', type, bucket: undefined, properties});
 }
 
-/** By the index that asks for most of the properties, else among all of the type. */
+/**
+ * Finds the vertex by the index that asks for most of the properties, else among all of the type.
+ */
 function findVertex(
   type: string,
   identity: MapValue,

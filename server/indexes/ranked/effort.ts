@@ -10,5 +10,5 @@ export interface Effort {
   spend(units: number): void;
 }
 
-/** For tests and for what is small. */
+/** An effort without bound, for tests and for what is small. */
 export const unbounded: Effort = {spend: () => undefined};

@@ -91,7 +91,10 @@ function factor(all: readonly {vector: Entries}[], dimension: number, modifier: 
   return Math.log(1 + (all.length - having + 0.5) / (having + 0.5));
 }
 
-/** In the order of dimensions, as the search sums; undefined where none is shared. */
+/**
+ * The dot product, summed in the order of dimensions as the search does; undefined: none is
+ * shared.
+ */
 function dot(
   query: Entries,
   vector: Entries,

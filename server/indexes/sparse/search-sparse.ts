@@ -56,7 +56,7 @@ function inverseFrequency(records: number, withDimension: number): number {
   return Math.log(1 + (records - withDimension + 0.5) / (withDimension + 0.5));
 }
 
-/** By run: the least and the greatest weight of each block. */
+/** The least and the greatest weight of each block, kept for each run. */
 const blocksOfRuns = new WeakMap<WeightRun, Blocks>();
 
 interface Blocks {

@@ -12,7 +12,7 @@ export interface WeightRun {
 }
 
 export class WeightList {
-  /** By bucket, ascending; none is empty. */
+  /** The runs, ordered by bucket, ascending; none is empty. */
   readonly runs: readonly WeightRun[];
   /** Records. */
   readonly count: number;

@@ -60,7 +60,7 @@ class SloppyWalk {
   readonly #at: readonly number[];
   readonly #places: readonly (readonly number[])[];
   readonly #cursors: number[];
-  /** By term: those of the phrase that are the same, in its order. */
+  /** The terms of the phrase that are the same as each term, in the phrase's order. */
   readonly #twins: readonly (readonly number[])[];
   #end = Number.NEGATIVE_INFINITY;
   #isOver = false;

@@ -24,7 +24,7 @@ export interface ChangedPosting {
 }
 
 export class PostingList {
-  /** By bucket, ascending; none is empty. */
+  /** The runs, ordered by bucket, ascending; none is empty. */
   readonly runs: readonly PostingRun[];
   /** Records. */
   readonly count: number;

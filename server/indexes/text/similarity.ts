@@ -93,7 +93,7 @@ export function phraseScorer(
 
 class Bm25Scorer implements TermScorer {
   readonly #weight: number;
-  /** By norm: what is added to the frequency in the divisor. */
+  /** What each norm adds to the frequency in the divisor. */
   readonly #added = new Float64Array(256);
 
   constructor({k1, b}: Similarity, field: FieldStatistics, idf: number, boost: number) {

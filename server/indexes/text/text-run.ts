@@ -3,7 +3,9 @@ import {blockRows, type ScoredRun, type WindowSums} from '../ranked/scored-run.t
 import type {PostingRun} from './posting-list.ts';
 import type {TermScorer} from './similarity.ts';
 
-/** By run: the greatest frequency and the least length of each block, which no scorer changes. */
+/**
+ * The greatest frequency and the least length of each block, kept by run: no scorer changes them.
+ */
 const blocksOfRuns = new WeakMap<PostingRun, Blocks>();
 
 interface Blocks {

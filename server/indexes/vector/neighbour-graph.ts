@@ -490,7 +490,9 @@ export class NeighbourGraph {
     for (let at = 0; at < count; at++) list[at + 1] = this.#chosen[at] ?? 0;
   }
 
-  /** By the record id alone; one in `maxConnections / 2` is on the next level. */
+  /**
+   * The level follows from the record id alone; one in `maxConnections / 2` is on the next level.
+   */
   #levelOf(node: number): number {
     if (!this.#shape.addHierarchy) return 0;
     const {bucket, position} = this.nodes.ridOf(node);

@@ -64,7 +64,7 @@ export const simdKernels: KernelMaker = memory => {
   return exports as unknown as Kernels;
 };
 
-/** For what has no SIMD, and as the twin of the other in tests. */
+/** Kernels for machines without SIMD, and the twin of the others in tests. */
 export const plainKernels: KernelMaker = memory => {
   const kernel =
     (sumOf: (row: number, query: number, bytes: number) => number): Kernel =>

@@ -2,7 +2,7 @@
 declare namespace WebAssembly {
   interface Memory {
     readonly buffer: SharedArrayBuffer;
-    /** By so many pages; answers how many there were. */
+    /** Grows by this many pages; answers how many there were. */
     grow(pages: number): number;
   }
   const Memory: new (shape: {

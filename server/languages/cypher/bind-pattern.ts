@@ -57,7 +57,7 @@ type Types = readonly string[] | undefined;
 interface Round extends Bound {
   readonly start: Slot;
   readonly end: Slot;
-  /** In the order of the walk. */
+  /** The slots of the edges, in the order of the walk. */
   readonly edges: readonly Slot[];
   readonly vertices: readonly Slot[];
 }

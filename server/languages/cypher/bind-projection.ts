@@ -331,7 +331,7 @@ class Grouping {
     return undefined;
   };
 
-  /** In ORDER BY: aggregates and keys, but no variable that is not projected. */
+  /** Binds for ORDER BY: aggregates and keys, but no variable that is not projected. */
   ofRows(ast: Ast.Expression, projected: ReadonlyMap<string, Variable>): Expression | undefined {
     if (ast.kind === 'variable' && !projected.has(ast.name)) {
       const key = this.#keys.find(one => one.key === syntaxKey(ast));

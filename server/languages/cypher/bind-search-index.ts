@@ -29,7 +29,7 @@ function kindOf({family, properties}: CreateIndex): readonly [IndexKind, readonl
 export interface SearchIndex {
   readonly kind: IndexKind;
   readonly command: BoundCommand;
-  /** For each property that is to be declared. */
+  /** The type of each property that is to be declared. */
   readonly typeOf: (at: number) => DataType;
   /** There is one on the same properties, or of the same name. */
   readonly isThere: boolean;

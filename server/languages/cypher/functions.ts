@@ -9,7 +9,7 @@ import {functionRows, functionSignature} from '#server/plan/function-table.ts';
 import type {Kind} from './bind-context.ts';
 
 export interface CypherFunction {
-  /** In plan/function-table.ts. */
+  /** The name that plan/function-table.ts gives the function. */
   readonly name: string;
   readonly kind: 'scalar' | 'aggregate';
   readonly min: number;
@@ -204,7 +204,7 @@ export function cypherFunction(name: string): CypherFunction | undefined {
   return make(signature.name, [min, max]);
 }
 
-/** For suggestions. */
+/** All names, for suggestions. */
 export function cypherFunctionNames(): readonly string[] {
   const shared = functionRows.filter(({kind, name}) => callable.has(kind) && name.includes('.'));
   return [...byName.keys(), ...shared.map(({name}) => name)];

@@ -151,7 +151,7 @@ export class ExpressionPrinter {
     return e.kind === 'literal' ? `(${this.print(e)})` : this.#operand(e);
   }
 
-  /** In front of a dot or a bracket. */
+  /** The text as it stands in front of a dot or a bracket. */
   #base(e: Expression): string {
     const isNumber = e.kind === 'literal' && typeof e.value !== 'string';
     return isNumber || e.kind === 'case' ? `(${this.print(e)})` : this.#operand(e);

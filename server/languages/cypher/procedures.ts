@@ -21,7 +21,7 @@ export interface Procedure {
   readonly outputs: readonly string[];
 }
 
-/** By name, ignoring case. */
+/** The procedures keyed by their name, ignoring case. */
 export type Procedures = ReadonlyMap<string, Procedure>;
 
 /** Inputs as `name:kind`, with a question mark where they may be left out; outputs as names. */

@@ -22,7 +22,7 @@ const triggerLanguages: ReadonlyMap<string, NewTrigger['language']> = new Map([
   ['js', 'js'],
 ]);
 
-/** By the name that calls it. */
+/** The name by which a function is called. */
 export function functionName({library, name}: Sql.DropFunction | Sql.DefineFunction): string {
   return `${library.text}.${name.text}`;
 }

@@ -43,7 +43,7 @@ export class ServerDirectory {
     this.#sources = undefined;
   }
 
-  /** By id, this server among them. */
+  /** The servers keyed by their id, this server among them. */
   servers(sources: DirectorySources): ReadonlyMap<NodeId, ListedServer> {
     const {own, membership, introductions} = sources;
     const last = this.#sources;

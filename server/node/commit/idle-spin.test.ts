@@ -1,9 +1,9 @@
-/** For whom the processor is kept awake. */
+/** Tests for whom the processor is kept awake. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {IdleSpin} from './idle-spin.ts';
 
-/** For how many of ten commits that come every `ms`, and for how long. */
+/** Which of ten commits that come every `ms` keep the processor awake, and for how long. */
 function kept(ms: number): number[] {
   let now = 1_000;
   const micros: number[] = [];

@@ -259,7 +259,7 @@ function failureText(seen: unknown): string {
   return text.slice(0, failureLengthMax);
 }
 
-/** In the language of the programs: a Date and a Math.random that know nothing else. */
+/** A Date and a Math.random in the language of the programs that know nothing else. */
 const worldSource = `(now, chance) => {
   const Inner = Date;
   function Given(...parts) {

@@ -83,9 +83,9 @@ export class HttpContext {
   readonly json = new JsonParser(bodyDepthMax, bodyValuesMax);
   /** Constant for one process: a client that sees another one talks to a restarted server. */
   readonly replayProtection: string;
-  /** By socket: requests of one connection mostly bring the same credentials. */
+  /** Credentials kept for each socket: requests of one connection mostly bring the same ones. */
   readonly credentials = new WeakMap<object, KnownCredentials>();
-  /** By socket: the last request that was begun on it. */
+  /** The last request that was begun on each socket. */
   readonly exchanges = new WeakMap<Socket, Exchange>();
   /** Where it listens, by protocol. */
   readonly ports: Record<string, number> = {};
@@ -131,7 +131,7 @@ export class HttpContext {
     return this.options.peerClient;
   }
 
-  /** In production, errors leave out their details. */
+  /** True in production, where errors leave out their details. */
   get hidesDetail(): boolean {
     return this.settings.get('svc.server.mode') === 'production';
   }

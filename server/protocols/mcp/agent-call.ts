@@ -11,7 +11,7 @@ const namesShownMax = 100;
 export class AgentCall implements ToolCall {
   readonly server: AgentServer;
   readonly caller: AgentCaller;
-  /** By the configuration as it is when the request begins. */
+  /** The policy of the configuration as it is when the request begins. */
   readonly policy: Policy;
   #hasWritten = false;
 

@@ -39,7 +39,7 @@ export interface ToolAnnotations {
 /** What `tools/list` shows, and who may call it. */
 export interface ToolHead {
   readonly name: string;
-  /** For the model: what it does, when to use it, what comes back. */
+  /** Tells the model what the tool does, when to use it, what comes back. */
   readonly description: string;
   readonly annotations: ToolAnnotations;
   readonly profiles: readonly ToolProfile[];

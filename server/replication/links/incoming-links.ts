@@ -46,7 +46,7 @@ export class IncomingLinks {
   readonly #options: IncomingLinksOptions;
   readonly #listener: IncomingLinksListener;
   readonly #server: Server;
-  /** In the order in which they came. */
+  /** The strangers, in the order in which they came. */
   readonly #strangers = new Set<Socket>();
   readonly #links = new Map<NodeId, Incoming>();
 

@@ -109,7 +109,7 @@ export class DatabaseSession {
   readonly #statistics: DatabaseStatistics;
   readonly work: ProgressRegistry;
   readonly #options: DatabaseSessionOptions;
-  /** By language: a key put together from language and text would cost more than the look-up. */
+  /** One cache for each language: a key of language and text would cost more than the look-up. */
   readonly #statements: ReadonlyMap<string, StatementCache<Prepared>> = new Map(
     languages.map(language => [
       language,

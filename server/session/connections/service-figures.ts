@@ -25,7 +25,7 @@ export interface ExecutorFigures {
   readonly capacity: number;
 }
 
-/** By the names under which pools are told. */
+/** The executors, under the names by which pools are told. */
 export type Executors = Readonly<Record<'query' | 'parallel_scan', ExecutorFigures>>;
 
 /** As metric families. */

@@ -35,7 +35,7 @@ interface OpenSession {
   /** What its transaction wrote. */
   readonly written: KeptHolder;
   readonly startedAt: number;
-  /** By the clock that nobody sets. */
+  /** The moment on the clock that nobody sets. */
   readonly begunMs: number;
   readonly tag: string | undefined;
   /** It ends with it, and is not idle before. */

@@ -24,7 +24,7 @@ interface Variable {
 }
 
 export class KeptVariables {
-  /** By the name of the parameter that reads them. */
+  /** The variables keyed by the name of the parameter that reads them. */
   readonly #variables = new Map<string, Variable>();
   #values: ReadonlyMap<string, Value> = new Map();
 

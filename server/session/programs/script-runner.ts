@@ -268,7 +268,7 @@ class ScriptRun {
     }
   }
 
-  /** For how many milliseconds it slept. */
+  /** Sleeps; answers for how many milliseconds it did. */
   async #sleep(milliseconds: Ast.Expression): Promise<number> {
     const delayMs = await this.#number(milliseconds, 0);
     if (delayMs < 0) throw new Refusal('argument', `SLEEP takes no negative time (${delayMs})`);

@@ -68,7 +68,7 @@ export function similarityOf(index: IndexDefinition): 'BM25' | 'CLASSIC' {
   return textOptionsOf(index).similarity;
 }
 
-/** By its name, or as the only one of a type (on these properties). @throws {Refusal} */
+/** The index of this name, or the only one of a type (on these properties). @throws {Refusal} */
 export function textIndex(
   catalog: Catalog,
   {indexName, typeName, properties}: Omit<TextArguments, 'queryText' | 'limit'>,

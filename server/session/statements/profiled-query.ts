@@ -57,7 +57,7 @@ export function asRequested(
 
 function tellNothing(): void {}
 
-/** By the catalog in force. */
+/** The options that the catalog in force leads to. */
 export function optionsOf({session}: StatementContext): PrepareOptions {
   return session.prepareOptions(session.schema.catalog);
 }

@@ -37,7 +37,7 @@ export interface ThreadResultParts {
 
 /** Between two looks at the signal, while nothing comes. */
 const lookMs = 20;
-/** For how long a thread that was told to stop, or is past its time, may go on. */
+/** How long a thread that was told to stop, or is past its time, may go on, in milliseconds. */
 const stuckMs = 1_000;
 
 export class ThreadResult implements PulledResult {
@@ -138,7 +138,7 @@ export class ThreadResult implements PulledResult {
     this.#parts.release();
   }
 
-  /** For a call that looks at no clock. */
+  /** Ends a call that looks at no clock when its time is over. */
   #endAtDeadline(timeoutMs: number): void {
     if (!Number.isFinite(timeoutMs)) return;
     this.#endAfter(

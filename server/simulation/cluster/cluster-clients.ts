@@ -27,7 +27,7 @@ const prefix = {
 const registers = 6;
 const accounts = 5;
 const vertices = 6;
-/** In each account at the beginning. */
+/** The deposit in each account at the beginning. */
 const deposit = 100;
 const readTimeoutMs = 1_000;
 

@@ -56,7 +56,7 @@ export interface ClusterWorldReport {
   /** Operations of clients. */
   readonly operations: number;
   readonly operationsByKind: ReadonlyMap<string, number>;
-  /** By kind and the role of who was hit. */
+  /** Faults counted by kind and by the role of who was hit. */
   readonly faults: ReadonlyMap<string, number>;
 }
 

@@ -14,9 +14,9 @@ interface Written {
 }
 
 export class EntryHistory {
-  /** By index, then term. */
+  /** The entries written, by index, then term. */
   readonly #written = new Map<LogIndex, Map<Term, Written>>();
-  /** By index - 1. */
+  /** The entry at each index - 1. */
   readonly #committed: Entry[] = [];
   readonly #leaders = new Map<Term, NodeId>();
   /** The last index that the leader of a term has committed. */

@@ -26,7 +26,7 @@ export interface FaultRunOptions<Kind extends string, Victim extends FaultVictim
 }
 
 export class FaultRun<Kind extends string, Victim extends FaultVictim> {
-  /** By kind and the role of who was hit. */
+  /** Faults counted by kind and by the role of who was hit. */
   readonly counts = new Map<string, number>();
   readonly #options: FaultRunOptions<Kind, Victim>;
   readonly #target: FaultTarget<Victim>;

@@ -30,7 +30,7 @@ export class RaftClients {
   attempts = 0;
   refusals = 0;
   readonly #random: SeededRandom;
-  /** By node and index. */
+  /** The writes that wait, keyed by node and index. */
   readonly #writes = new Map<string, PendingWrite>();
   readonly #reads = new Map<string, PendingRead>();
   readonly #states = new Map<NodeId, Map<number, number>>();

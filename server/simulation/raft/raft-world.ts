@@ -32,7 +32,7 @@ export interface RaftWorldReport {
   /** Operations of clients. */
   readonly operations: number;
   readonly operationsByKind: ReadonlyMap<string, number>;
-  /** By kind and the role of who was hit. */
+  /** Faults counted by kind and by the role of who was hit. */
   readonly faults: ReadonlyMap<string, number>;
 }
 
@@ -50,7 +50,7 @@ export class RaftWorld {
   readonly #clients: RaftClients;
   readonly #faults: FaultRun<FaultKind, SimulatedNode>;
   readonly #quorum: 'majority' | 'all';
-  /** By term, what its leader was last seen to have committed. */
+  /** What the leader of each term was last seen to have committed. */
   readonly #commitSeen = new Map<Term, LogIndex>();
   #installs = 0;
   #changes = 0;

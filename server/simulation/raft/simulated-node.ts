@@ -210,7 +210,7 @@ export class SimulatedNode {
     if (this.applied - this.#snapshot.base.index >= compactEvery) this.#compactLater();
   }
 
-  /** In a step of its own: within one, messages may still need what would be forgotten. */
+  /** Compacts in a step of its own: within one, messages may still need what would be forgotten. */
   #compactLater(): void {
     const {life} = this;
     this.#world.scheduler.after(0, 'compact', () => {

@@ -414,7 +414,7 @@ function takeCounters(memory: NativeMemory, into: PackedRows): void {
   into.done = results[resultAt.done] === 1;
 }
 
-/** For each range: u32 start length, u32 end length (noEnd: none), start, end. */
+/** Packs of each range: u32 start length, u32 end length (noEnd: none), start, end. */
 function packRanges(ranges: readonly ScanRange[]): Buffer {
   let bytes = 0;
   for (const range of ranges) bytes += 8 + range.start.length + (range.end?.length ?? 0);

@@ -41,7 +41,7 @@ export interface EngineChoice {
   readonly addon?: Addon;
 }
 
-/** In the order of preference. */
+/** The names, in the order of preference. */
 const addonNames = [
   ['svc-rocksdb-release.node', true],
   ['svc-rocksdb.node', false],

@@ -24,7 +24,7 @@ export interface AttackReport {
   /** Largest resident size that was seen. */
   readonly memoryBytes: number;
   readonly hasEnded: boolean;
-  /** By door: how many answers of each status it met. */
+  /** The number of answers of each status that each door met. */
   readonly met: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 

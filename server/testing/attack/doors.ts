@@ -57,7 +57,7 @@ async function begun(caller: Caller, database: string): Promise<Sent> {
   return send(caller, {path: `begin/${database}`});
 }
 
-/** By the finding whose rule each of them tries. */
+/** The doors, each under the finding whose rule it tries. */
 export const doors: Readonly<Record<string, Door>> = {
   'H1 session parameters': async (caller, database, round) => {
     const {session, ...first} = await begun(caller, database);

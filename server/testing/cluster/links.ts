@@ -35,7 +35,7 @@ export class Links {
   readonly #servers: Server[] = [];
   readonly #faults = new Map<string, LinkFault>();
   readonly #pipes = new Set<Pipe>();
-  /** By member: the address that it means, and where it gets instead. */
+  /** Where each member gets instead of the address that it means. */
   readonly #redirects = new Map<string, Record<string, string>>();
 
   private constructor(ends: readonly LinkEnd[], random: SeededRandom) {
@@ -58,7 +58,7 @@ export class Links {
     return links;
   }
 
-  /** For the environment of a member: what `redirect.ts` reads. */
+  /** The variables of a member's environment that `redirect.ts` reads. */
   redirects(member: string): Readonly<Record<string, string>> {
     return this.#redirects.get(member) ?? {};
   }

@@ -10,7 +10,7 @@ import {join} from 'node:path';
 import {isRenumbered, lineOf, runTool} from './http.ts';
 import type {FieldDifference, SuiteOutcome, SuiteSource} from './suite.ts';
 
-/** In the recorded order; what comes before the exchanges makes what they ask about. */
+/** The groups in the recorded order; what comes before the exchanges makes what they ask about. */
 const groups = 'setup,data,users,query,command,tx,batch,ts,vector,mcp'.split(',');
 const ownTexts = new RegExp(
   String.raw`\.(description|annotations|serverInfo\.name|instructions)$` +

@@ -14,7 +14,7 @@ export interface WordViolation {
 
 /** Beginnings that leave a doc comment without a subject: "Of what `#own` began with". */
 const FRAGMENT =
-  /\/\*\*\s+(?:\*\s+)?(Of|As of|As `|So (?:many|much|long|far)|Those|Behind|Beside|Not so)\b/g;
+  /\/\*\*\s+(?:\*\s+)?(Of|By|For|In|As of|As `|So [mlf]\w+|Those|Behind|Beside|Not so)\b/g;
 
 /** Names that were replaced, with the one to use. */
 const RETIRED: readonly (readonly [RegExp, string])[] = [

@@ -78,7 +78,7 @@ export async function recordProgram(options: RecordedProgram): Promise<Recording
   return recording;
 }
 
-/** For the recorded program: writes marks into the recording. */
+/** Writes marks of the recorded program into the recording. */
 export function createMarker(root: string): (text: string) => void {
   const descriptor = openSync(join(root, 'marks'), 'a');
   return text => {

@@ -171,7 +171,7 @@ class HistoryRun {
     return [{kind: 'look', begun, seen: seen(await this.#database.run(text, more))}];
   }
 
-  /** In one statement or, where that is safe, as a client does who computes for himself. */
+  /** Appends in one statement or, where that is safe, as a client does who computes for himself. */
   async #append(
     random: SeededRandom,
     level: Isolation,

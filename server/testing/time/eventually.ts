@@ -7,7 +7,7 @@ const hangMillis = 50_000;
 const pollMillisDefault = 5;
 
 export interface EventuallyOptions {
-  /** For what takes several starts of a process, or a cluster. */
+  /** A longer bound, for what takes several starts of a process, or a cluster. */
   readonly millisMax?: number;
   /** Between two looks: longer where each of them uses something up. */
   readonly pollMillis?: number;

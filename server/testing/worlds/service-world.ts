@@ -31,7 +31,7 @@ export interface WorldOptions extends InlineEngineOptions {
   readonly clock?: Clock;
   /** Default: a server alone. */
   readonly cluster?: Cluster;
-  /** For long reads; the world closes them. Default: none. */
+  /** The threads of long reads; the world closes them. Default: none. */
   readonly threads?: PlanThreads;
 }
 

@@ -41,12 +41,14 @@ export class KeyMap<Value> implements KeyTexts {
     if (this.#partOf(key).delete(key)) this.#size -= 1;
   }
 
-  /** In the same order for the same calls, up to `wholeSizeMax` that of the insertions. */
+  /**
+   * The keys, in the same order for the same calls, up to `wholeSizeMax` that of the insertions.
+   */
   keys(): Iterable<string> {
     return this.#of(part => part.keys());
   }
 
-  /** In the order of `keys`. */
+  /** The values, in the order of `keys`. */
   values(): Iterable<Value> {
     return this.#of(part => part.values());
   }

@@ -1,5 +1,5 @@
 /**
- * By key, the index of the last commit that touched it, of commits that are not forgotten yet.
+ * Keeps for each key the index of the last commit that touched it, of commits not forgotten yet.
  *
  * Keys come in the order of commits and are forgotten in that order, so they lie in generations,
  * of which the oldest is let go as a whole. One Map that keys are put into and taken out of for
@@ -21,7 +21,7 @@ const generationShare = 1 / 4;
 export class KeyIndexes {
   /** Oldest first; the last one takes what comes. */
   readonly #generations: Generation[] = [{indexes: new Map(), last: 0}];
-  /** In those before the last one. */
+  /** How many keys the generations before the last one hold. */
   #olderKeys = 0;
 
   /** Keys that take memory; one of several generations counts as often. */

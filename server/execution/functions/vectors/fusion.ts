@@ -66,7 +66,7 @@ function firstOfEach(items: readonly RankedItem[]): readonly RankedItem[] {
   });
 }
 
-/** For RRF what the weight is divided by, else the score from 0 to 1. */
+/** The divisor of the weight for RRF, else the score from 0 to 1. */
 function sharesOf(
   items: readonly RankedItem[],
   strategy: FusionStrategy,

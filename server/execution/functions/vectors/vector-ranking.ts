@@ -117,7 +117,7 @@ export class Groups {
   }
 }
 
-/** By the cosine between the query and a property of each record. */
+/** Orders records by the cosine between the query and one of their properties. */
 function rerank(args: readonly Value[], call: CallContext): Value {
   const name = 'vector.rerank';
   const rows = rankedRows(argument(args, 0), name, 'source');

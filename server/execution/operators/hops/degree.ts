@@ -58,7 +58,7 @@ interface Counting {
   readonly context: ExecutionContext;
 }
 
-/** For each of the vertices, the same ones more than once maybe, how many hops it has. */
+/** How many hops each of the vertices has; the same vertex may come more than once. */
 function* countsOf(
   rids: readonly Rid[],
   counting: Counting,

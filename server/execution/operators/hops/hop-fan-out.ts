@@ -32,7 +32,7 @@ export class HopFanOut {
   readonly vertices: readonly Rid[];
   readonly #graph: Graph;
   readonly #step: HopStep;
-  /** For each start its vertex; and how often each vertex is a start. */
+  /** The vertex of each start, and how often each vertex is a start. */
   readonly #vertexAt: readonly number[];
   readonly #counts: readonly number[];
   readonly #source: Source<Hop>;

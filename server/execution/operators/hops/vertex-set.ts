@@ -17,7 +17,7 @@ import type {Budget} from '../../budget.ts';
 export const wordsPerBlock = chunkVertices / 32;
 const blockBytes = chunkVertices / 8;
 
-/** By number; those without a vertex are holes. */
+/** Blocks by number; those without a vertex are holes. */
 type Blocks = (Uint32Array | undefined)[];
 
 export interface VertexBlock {
@@ -61,7 +61,7 @@ export class VertexSet {
     }
   }
 
-  /** By bucket and number. */
+  /** Yields the blocks, ordered by bucket and number. */
   *blocks(): Generator<VertexBlock, void, undefined> {
     for (const bucket of [...this.#buckets.keys()].sort((one, other) => one - other)) {
       const blocks = this.#buckets.get(bucket) ?? [];
@@ -124,7 +124,7 @@ export class VertexSet {
 
 /** The buckets where the selected edges of a chunk end. */
 export interface ChunkEnds {
-  /** By the number of a shape. */
+  /** The bucket that the shape of each number has. */
   readonly buckets: readonly number[];
   /** The only one, when every edge of a range is selected and ends there. */
   readonly bucket: number | undefined;

@@ -125,7 +125,7 @@ class ColumnRun {
   readonly #numbers: ColumnGroups | undefined;
   /** The groups by their numbers. */
   readonly #known: Group[] = [];
-  /** By group: rows of the part under way. */
+  /** The rows of the part under way, counted for each group. */
   #rowCounts = new Uint32Array(1);
   /** Parts that columns did not tell of, less those that they did. */
   #vain = 0;

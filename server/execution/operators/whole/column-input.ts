@@ -47,7 +47,7 @@ export function columnInput(node: PlanNode, preparation: Preparation): ColumnInp
   return isWhole ? scanInput(node, preparation) : undefined;
 }
 
-/** For the rows of a part that are looked at: none has more than a segment. */
+/** Arrays for the rows of a part that are looked at: none has more than a segment. */
 export const spareRows = new SpareArrays(2, () => new Uint16Array(segmentRows));
 
 /** The columns of an order's keys; undefined: a key is none, or no columns are kept. */

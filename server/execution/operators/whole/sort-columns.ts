@@ -88,7 +88,7 @@ interface Run {
   readonly places: readonly number[];
   readonly order: PackedOrder;
   readonly use: ColumnUse;
-  /** For those of a part. */
+  /** Holds the rows of the part under way. */
   readonly rows: Uint16Array;
 }
 

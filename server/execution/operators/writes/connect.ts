@@ -137,7 +137,7 @@ class Between {
     this.#context = context;
   }
 
-  /** For each pair its hops in their order. */
+  /** Yields the hops of each pair in their order. */
   *hops({pairs, starts}: Wanted): Generator<Pause, FoundHops, undefined> {
     const {graph} = this.#context;
     const choice = {direction: this.#node.direction, types: this.#types};

@@ -27,7 +27,7 @@ export class RecordMemo {
     this.#context = context;
   }
 
-  /** In the order of `rids`; undefined for what does not exist. */
+  /** The records, in the order of `rids`; undefined for what does not exist. */
   records(rids: readonly Rid[]): readonly (RecordValue | undefined)[] {
     const {graph, writes} = this.#context;
     if (rids.length <= 1) return graph.records(rids);

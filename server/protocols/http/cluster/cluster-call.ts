@@ -20,7 +20,7 @@ type ClusterRun = (
   principal: Principal,
 ) => Promise<void> | void;
 
-/** For root, on a server that is a member. */
+/** An operation for root, on a server that is a member. */
 export function byRoot(run: ClusterRun): Operation {
   return {
     access: 'root',
@@ -28,7 +28,7 @@ export function byRoot(run: ClusterRun): Operation {
   };
 }
 
-/** For other members, by the token of the cluster. */
+/** An operation for other members, who prove themselves by the token of the cluster. */
 export function byMember(
   run: (exchange: Exchange, cluster: Cluster) => Promise<void> | void,
 ): Operation {

@@ -37,7 +37,7 @@ export class IdempotentAnswers {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #administration: Administration;
-  /** In the order of storing: the first is the oldest. */
+  /** The entries in the order of storing: the first is the oldest. */
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
   #sweepIsDue = false;

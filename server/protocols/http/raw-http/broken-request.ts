@@ -15,7 +15,7 @@ const statusLines: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/** For the `clientError` of node's server. */
+/** Answers what the `clientError` of node's server tells. */
 export function answerBroken(context: HttpContext, error: Error, socket: Socket): void {
   const code = 'code' in error ? String(error.code) : '';
   if (!socket.writable || code === 'ECONNRESET') {

@@ -108,7 +108,7 @@ function consistencyOf(headers: ReadonlyMap<string, string>): ReadConsistency | 
   return {consistency, after: after === undefined ? undefined : Number(after)};
 }
 
-/** By name in small letters; undefined for an unknown, repeated, empty or odd one. */
+/** Headers by their name in small letters; undefined for an unknown, repeated, empty or odd one. */
 function parseHeaders(lines: readonly string[]): ReadonlyMap<string, string> | undefined {
   const headers = new Map<string, string>();
   for (const line of lines) {

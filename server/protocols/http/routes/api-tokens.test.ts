@@ -8,7 +8,7 @@ import {type HttpAnswer, type HttpWorld, httpWorld} from '#server/testing/worlds
 const path = '/server/api-tokens';
 let world: HttpWorld;
 const clock = createClock();
-/** By how much the server's clock is ahead. */
+/** How far the server's clock is ahead. */
 let laterMs = 0;
 
 before(async () => {

@@ -18,7 +18,7 @@ import {ChangeConnection} from './change-connection.ts';
 
 export const webSocketPath = '/ws';
 
-/** For node's server: whether the request is for this door; others are requests like any. */
+/** Tells node's server whether the request is for this door; others are requests like any. */
 export function isForWebSockets({url = '', headers}: IncomingMessage): boolean {
   const path = url.split('?', 1)[0];
   return path === webSocketPath && headers.upgrade?.toLowerCase() === 'websocket';
@@ -35,7 +35,7 @@ export class WebSockets {
     this.#context = context;
   }
 
-  /** For the `upgrade` of node's server. */
+  /** Handles the `upgrade` of node's server. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     // Nobody else listens yet; what is broken off ends by itself.
     socket.on('error', () => socket.destroy());

@@ -24,7 +24,7 @@ export const serverStatus = tool({
   },
 });
 
-/** For those who may administer, by the configuration and by themselves. */
+/** The cluster, told to those who may administer, by the configuration and by themselves. */
 function clusterOf(call: ToolCall): object | undefined {
   const {cluster, principal} = call;
   if (cluster === undefined || !principal.root || !call.allows('admin')) return undefined;

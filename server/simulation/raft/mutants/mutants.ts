@@ -6,7 +6,7 @@
  */
 
 export interface Mutant {
-  /** In server/raft/. */
+  /** The file's name in server/raft/. */
   readonly file: string;
   /** Occurs there once. */
   readonly text: string;
