@@ -52,7 +52,7 @@ import {StoreCompactions} from './compaction/store-compactions.ts';
 import {joinedCluster} from './cluster/cluster-start.ts';
 import type {ClusterNode} from './cluster/cluster-node.ts';
 import {ClusterView} from './cluster/cluster-view.ts';
-import {readTrustStore} from './keys/trust-store.ts';
+import {TrustStore} from './keys/trust-store.ts';
 import {ClusterWatch} from './cluster/cluster-watch.ts';
 import {type JoinProbe, startJoinProbe} from './cluster/join-probe.ts';
 import {startRehearsal} from './cluster/write-warmup.ts';
@@ -141,14 +141,14 @@ async function startBehind(
 ): Promise<RunningServer> {
   const {logger, inForce} = given;
   const rootPath = resolve(settings.get('svc.server.rootPath'));
-  const authorities = await readTrustStore(settings);
+  const trust = await TrustStore.open(settings);
   const cluster = await joinedCluster(settings, () => inForce.settings(), logger);
   if (cluster !== undefined) {
     cluster.listensOn(front.port, front.securePort);
     front.describe = () => cluster.startState;
   }
   const isSecure = (): boolean => inForce.settings().get('svc.ssl.enabled');
-  const peerClient = new PeerClient({isSecure, authorities, logger});
+  const peerClient = new PeerClient({isSecure, authorities: () => trust.authorities, logger});
   const probe = cluster && startJoinProbe(cluster, settings, {peerClient, logger});
   const threads = startCommitThreads({withLog: cluster === undefined});
   let engine: Engine;
@@ -168,7 +168,7 @@ async function startBehind(
     throw error;
   }
   try {
-    const members = {cluster, probe, peerClient, authorities};
+    const members = {cluster, probe, peerClient, trust};
     const onRequest = (client: unknown): void => threads.asked(client);
     const parts = {...given, ...members, engine, storeEngine, front, inForce, onRequest};
     return await serve(settings, parts);
@@ -277,8 +277,8 @@ interface Parts {
   readonly probe: JoinProbe | undefined;
   /** Asks other members. */
   readonly peerClient: PeerClient;
-  /** Whose certificates are believed of the other members; empty: those that the system knows. */
-  readonly authorities: readonly string[];
+  /** Whose certificates are believed of the other members. */
+  readonly trust: TrustStore;
   readonly inForce: SettingsHolder;
   readonly logger: Logger;
   readonly events: ServerEvents;
@@ -446,7 +446,7 @@ function graphFolders(
 }
 
 async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
-  const {engine, logger, front} = parts;
+  const {engine, logger} = parts;
   const means: StartDependencies = {
     ...createMeans(given, parts),
     javascript: await loadJavaScript(),
@@ -466,7 +466,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     ownTroubles: watch && (() => watch.troubles),
   });
   const host = given.get('svc.server.httpIncomingHost');
-  const {port, secure} = await listenBeside(http, given, {front, clock, timers, logger});
+  const {port, secure} = await listenBeside(http, given, parts, means);
   followEngine(given, parts, services);
   logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
   services.administration.start();
@@ -515,7 +515,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
 }
 
 function createMeans(given: Settings, parts: Parts): Omit<StartDependencies, 'javascript'> {
-  const {cluster, authorities, engine, storeEngine, peerClient, logger} = parts;
+  const {cluster, trust, engine, storeEngine, peerClient, logger} = parts;
   const clock = createClock();
   keepEvents(given, parts, clock.now());
   const timers = createTimers();
@@ -528,7 +528,7 @@ function createMeans(given: Settings, parts: Parts): Omit<StartDependencies, 'ja
     random,
     timers,
     logger,
-    authorities,
+    authorities: () => trust.authorities,
     warnOfClear: target => peerClient.warnOfClear(target),
     disk: createDisk(),
     databaseDirectory: dataPathsIn(given).databaseDirectory,
@@ -616,7 +616,7 @@ function createHttp(
     administration,
     logger: parts.logger,
     peerClient: parts.peerClient,
-    authorities: parts.authorities,
+    authorities: () => parts.trust.authorities,
     snapshots: parts.cluster?.snapshots?.shelf,
     copies: services.copies,
     backups: services.archives.backups,
@@ -707,15 +707,8 @@ const shutdownDelayMs = 200;
 async function listenBeside(
   http: HttpServer,
   given: Settings,
-  {
-    front,
-    ...means
-  }: {
-    readonly front: StartFront;
-    readonly clock: Clock;
-    readonly timers: Timers;
-    readonly logger: Logger;
-  },
+  {front, trust, logger}: Parts,
+  means: StartDependencies,
 ): Promise<{readonly port: number; readonly secure: SecureListening | undefined}> {
   const {keyStore, port, securePort} = front;
   const host = given.get('svc.server.httpIncomingHost');
@@ -724,7 +717,9 @@ async function listenBeside(
   if (keyStore !== undefined && securePort !== undefined) {
     const ports = given.get('svc.server.httpsIncomingPort');
     await http.listenSecurely(host, ports, keyStore.options, securePort);
-    secure = {port: securePort, end: keyStore.watch(means, keys => http.renew(keys))};
+    const endKeys = keyStore.watch(means, keys => http.renew(keys));
+    const endTrust = trust.watch({...means, logger});
+    secure = {port: securePort, end: () => [endKeys, endTrust].forEach(end => end())};
   }
   front.giveWay();
   return {port, secure};

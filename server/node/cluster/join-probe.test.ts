@@ -46,7 +46,7 @@ async function podBeside(
   );
   const peerClient = new PeerClient({
     isSecure: () => false,
-    authorities: [],
+    authorities: () => [],
     logger: {log: () => {}},
   });
   context.after(() => peerClient.close());

@@ -43,7 +43,7 @@ export interface MemberSnapshotsOptions {
   /** The cluster's. */
   readonly token: string;
   /** Whose certificates are believed of a member; empty: those that the machine trusts. */
-  readonly authorities: readonly string[];
+  readonly authorities: () => readonly string[];
   /** Hears of every member that is asked (PeerClient). */
   readonly warnOfClear: (target: HttpTarget) => void;
 }
@@ -240,7 +240,7 @@ export class MemberSnapshots {
     if (target === undefined) return undefined;
     warnOfClear(target);
     const {host, port, isSecure} = target;
-    return {host, port, token, ...(isSecure && {tls: {ca: authorities}})};
+    return {host, port, token, ...(isSecure && {tls: {ca: authorities()}})};
   }
 
   /** Where sorted files of a database lie that the leader may have, too. */

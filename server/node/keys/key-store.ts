@@ -13,7 +13,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {warnOfEnd} from './certificates.ts';
-import {othersMayRead, watchFiles} from './watched-files.ts';
+import {othersMayRead, stampOf, watchFiles} from './watched-files.ts';
 
 const javaKeyStoreMagic = 0xfeedfeed;
 
@@ -31,12 +31,14 @@ export class KeyStore {
   readonly #path: string;
   readonly #password: string;
   readonly #logger: Logger;
+  readonly #seen: string;
   options: SecureContextOptions;
 
   constructor(path: string, password: string, logger: Logger) {
     this.#path = path;
     this.#password = password;
     this.#logger = logger;
+    this.#seen = stampOf([path]);
     this.options = this.#read();
     if (othersMayRead(path)) {
       logger.log('warn', 'ssl.key-store-readable', {path, advice: `chmod 600 ${path}`});
@@ -51,6 +53,7 @@ export class KeyStore {
     this.#warnOfEnd(clock.now());
     return watchFiles({
       paths: [this.#path],
+      seen: this.#seen,
       timers,
       logger: this.#logger,
       event: 'ssl',

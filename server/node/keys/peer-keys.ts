@@ -19,12 +19,14 @@ import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {PeerKeys} from '#server/replication/links/socket-security.ts';
 import {certificatesIn, warnOfEnd} from './certificates.ts';
-import {othersMayRead, watchFiles} from './watched-files.ts';
+import {othersMayRead, stampOf, watchFiles} from './watched-files.ts';
 
-type FileSetting =
-  | 'svc.ha.tls.certChainFile'
-  | 'svc.ha.tls.privateKeyFile'
-  | 'svc.ha.tls.trustCertCollectionFile';
+const fileSettings = [
+  'svc.ha.tls.certChainFile',
+  'svc.ha.tls.privateKeyFile',
+  'svc.ha.tls.trustCertCollectionFile',
+] as const;
+type FileSetting = (typeof fileSettings)[number];
 
 /** Object identifiers of the usages as a server and as a client. */
 const usagesNeeded: readonly (readonly [string, string])[] = [
@@ -35,6 +37,8 @@ const usagesNeeded: readonly (readonly [string, string])[] = [
 export class PeerKeyFiles {
   readonly #settings: Settings;
   readonly #logger: Logger;
+  readonly #paths: readonly string[];
+  readonly #seen: string;
   keys: PeerKeys;
 
   /**
@@ -44,6 +48,8 @@ export class PeerKeyFiles {
   constructor(settings: Settings, host: string | undefined, logger: Logger) {
     this.#settings = settings;
     this.#logger = logger;
+    this.#paths = fileSettings.map(setting => settings.get(setting));
+    this.#seen = stampOf(this.#paths);
     this.keys = this.#readAll();
     const path = settings.get('svc.ha.tls.privateKeyFile');
     if (othersMayRead(path)) {
@@ -66,13 +72,9 @@ export class PeerKeyFiles {
   ): () => void {
     const path = this.#settings.get('svc.ha.tls.certChainFile');
     warnOfEnd(this.keys.cert, clock.now(), {logger: this.#logger, event: 'peer-tls', path});
-    const settings: readonly FileSetting[] = [
-      'svc.ha.tls.certChainFile',
-      'svc.ha.tls.privateKeyFile',
-      'svc.ha.tls.trustCertCollectionFile',
-    ];
     return watchFiles({
-      paths: settings.map(setting => this.#settings.get(setting)),
+      paths: this.#paths,
+      seen: this.#seen,
       timers,
       logger: this.#logger,
       event: 'peer-tls',

@@ -14,6 +14,8 @@ const othersMask = 0o077;
 
 export interface WatchedFiles {
   readonly paths: readonly string[];
+  /** What `stampOf` gave before they were read: a change since then is one, too. */
+  readonly seen: string;
   readonly timers: Timers;
   readonly logger: Logger;
   /** Milliseconds from one look to the next; absent: a minute. */
@@ -27,15 +29,16 @@ export interface WatchedFiles {
 /** Begins to look; the answered function ends it. The files have been read already. */
 export function watchFiles({
   paths,
+  seen: first,
   timers,
   logger,
   everyMs = lookMsDefault,
   event,
   reread,
 }: WatchedFiles): () => void {
-  let seen = changes(paths);
+  let seen = first;
   const look = (): void => {
-    const now = changes(paths);
+    const now = stampOf(paths);
     if (now !== seen) {
       seen = now;
       try {
@@ -58,7 +61,8 @@ export function othersMayRead(path: string): boolean {
   return (mode & othersMask) !== 0;
 }
 
-function changes(paths: readonly string[]): string {
+/** Stands for the files as they are now; another text is another state of them. */
+export function stampOf(paths: readonly string[]): string {
   return paths.map(changedAt).join();
 }
 

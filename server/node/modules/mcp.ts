@@ -5,7 +5,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {AgentServer} from '#server/protocols/mcp/agent-server.ts';
 import {dataPathsIn} from '../data-paths.ts';
-import {watchFiles} from '../keys/watched-files.ts';
+import {stampOf, watchFiles} from '../keys/watched-files.ts';
 import type {AgentModule, AgentModuleOptions} from './agent-module.ts';
 
 export const mcpModule: ((options: AgentModuleOptions) => AgentModule) | undefined = options => {
@@ -40,7 +40,15 @@ function watchDocument(
       logger.log('warn', event, {path, reason, advice});
     });
   };
-  return watchFiles({paths: [path], timers, logger, everyMs: lookMs, event, reread});
+  return watchFiles({
+    paths: [path],
+    seen: stampOf([path]),
+    timers,
+    logger,
+    everyMs: lookMs,
+    event,
+    reread,
+  });
 }
 
 function notAdmitted(user: string): Refusal {

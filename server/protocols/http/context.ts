@@ -40,7 +40,7 @@ export interface HttpOptions {
   /** Asks other members; whoever gives it closes it. */
   readonly peerClient: PeerClient;
   /** Certificates of those who vouch for other members; empty or absent: the system's. */
-  readonly authorities?: readonly string[] | undefined;
+  readonly authorities?: (() => readonly string[]) | undefined;
   /** Absent where nobody makes backups. */
   readonly backups?: BackupService | undefined;
   /** Absent in a build without the agent tool server. */

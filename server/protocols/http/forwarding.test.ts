@@ -384,7 +384,7 @@ const keys = readFileSync(join(import.meta.dirname, '../../testing/fixtures/tls/
 
 test('with HTTPS on, the leader is asked over it, and must be whom it says', async () => {
   const secured = {...settings, 'svc.ssl.enabled': true};
-  const secure = await clusterOfTwo(secured, {authorities: [keys.toString('latin1')]});
+  const secure = await clusterOfTwo(secured, {authorities: () => [keys.toString('latin1')]});
   const strange = await clusterOfTwo(secured);
   try {
     for (const {leader, replica} of [secure, strange]) {
@@ -406,6 +406,30 @@ test('with HTTPS on, the leader is asked over it, and must be whom it says', asy
     assert.equal(strange.leader.service.writes, 0);
   } finally {
     await Promise.all([secure.close(), strange.close()]);
+  }
+});
+
+test('replaced authorities are believed from the next request on', async () => {
+  const folder = join(import.meta.dirname, '../../testing/fixtures/tls/peers');
+  let authorities = [readFileSync(join(folder, 'authority.pem'), 'latin1')];
+  const secured = {...settings, 'svc.ssl.enabled': true};
+  const renewed = await clusterOfTwo(secured, {authorities: () => authorities});
+  const {leader, replica} = renewed;
+  try {
+    const ports = {from: 0, to: 0};
+    const port = await leader.server.listenSecurely('127.0.0.1', ports, {key: keys, cert: keys});
+    replica.cluster.leader = {host: 'localhost', port: 9};
+    replica.cluster.setHttpsAddress({host: 'localhost', port});
+    replica.set(leaderWait, 100);
+    assert.equal(
+      exceptionOf(await command(replica, 'write')),
+      'ServerIsNotTheLeaderException',
+      'the certificate is of nobody who is believed',
+    );
+    authorities = [keys.toString('latin1')];
+    assert.equal((await command(replica, 'write')).status, 200);
+  } finally {
+    await renewed.close();
   }
 });
 

@@ -107,7 +107,7 @@ export interface Member extends HttpWorld {
 export interface MemberParts {
   readonly batch?: BatchHandler;
   /** Who vouches for the other member's HTTPS. */
-  readonly authorities?: readonly string[];
+  readonly authorities?: () => readonly string[];
 }
 
 export interface ClusterOfTwo {

@@ -99,7 +99,7 @@ export async function httpWorld(
   const logged: string[] = [];
   const logger = {log: (_level: unknown, event: string) => void logged.push(event)};
   const agents = agentServer({...platform, service, administration, logger}, member.cluster);
-  const {authorities = []} = member;
+  const {authorities = () => []} = member;
   const isSecure = (): boolean => settings.get('svc.ssl.enabled');
   const peerClient = new PeerClient({isSecure, authorities, logger});
   const own = {service, security, administration, peerClient, batch, agents};

@@ -28,13 +28,17 @@ export interface KeptConnectionsOptions {
   /** To one peer, at once. */
   readonly socketsMax: number;
   readonly idleSocketsMax: number;
-  /** Whose certificates are believed of a peer; empty: those that the machine trusts. */
-  readonly authorities: readonly string[];
+  /**
+   * Whose certificates are believed of a peer, asked at each request, since authorities are
+   * replaced while servers run; empty: those that the machine trusts.
+   */
+  readonly authorities: () => readonly string[];
 }
 
 export class KeptConnections {
   readonly #agent: Agent;
   readonly #secureAgent: SecureAgent;
+  readonly #authorities: () => readonly string[];
 
   constructor({socketsMax, idleSocketsMax, authorities}: KeptConnectionsOptions) {
     const kept = {
@@ -44,17 +48,17 @@ export class KeptConnections {
       scheduling: 'lifo',
     } as const;
     this.#agent = new Agent(kept);
-    this.#secureAgent = new SecureAgent({
-      ...kept,
-      ...(authorities.length > 0 && {ca: [...authorities]}),
-    });
+    this.#secureAgent = new SecureAgent(kept);
+    this.#authorities = authorities;
   }
 
   /** Begins a request; the caller listens to it and ends it. */
   request({host, port, isSecure}: HttpTarget, options: RequestOptions): ClientRequest {
-    return isSecure
-      ? sendSecurely({...options, host, port, agent: this.#secureAgent})
-      : sendPlainly({...options, host, port, agent: this.#agent});
+    if (!isSecure) return sendPlainly({...options, host, port, agent: this.#agent});
+    // The agent keeps connections apart that believed different authorities.
+    const authorities = this.#authorities();
+    const trusted = authorities.length > 0 && {ca: [...authorities]};
+    return sendSecurely({...options, ...trusted, host, port, agent: this.#secureAgent});
   }
 
   /** Ends them all. */

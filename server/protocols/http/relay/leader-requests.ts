@@ -36,7 +36,7 @@ export class LeaderRequests {
   constructor(context: HttpContext, cluster: Cluster) {
     this.#context = context;
     this.#cluster = cluster;
-    const {authorities = []} = context.options;
+    const {authorities = () => []} = context.options;
     this.#connections = new KeptConnections({socketsMax, idleSocketsMax, authorities});
   }
 

@@ -19,7 +19,7 @@ function clientIn(context: TestContext, isSecure: boolean) {
   const logger = {
     log: (_level: unknown, event: string, fields?: object) => void warnings.push([event, fields]),
   };
-  const client = new PeerClient({isSecure: () => isSecure, authorities: [], logger});
+  const client = new PeerClient({isSecure: () => isSecure, authorities: () => [], logger});
   context.after(() => client.close());
   return {client, warnings};
 }

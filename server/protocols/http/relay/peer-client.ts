@@ -33,7 +33,7 @@ export interface PeerClientOptions {
   /** Whether this server listens for HTTPS. */
   readonly isSecure: () => boolean;
   /** Whose certificates are believed of a peer; empty: those that the machine trusts. */
-  readonly authorities: readonly string[];
+  readonly authorities: () => readonly string[];
   readonly logger: Logger;
 }
 
