@@ -1,6 +1,6 @@
 /**
  * The suite `mcp`: the recorded exchanges of agents, replayed after the requests that make their
- * data, and compared field by field.
+ * data, and compared field by field; then what outside programs find (mcp-outside.ts).
  *
  * Names and texts that are the product's own (what a tool says of itself, what a prompt tells a
  * model) are no behaviour: an answer that differs in those alone is counted apart.
@@ -8,6 +8,7 @@
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {isRenumbered, lineOf, runTool} from './http.ts';
+import {runClients, runScenarios} from './mcp-outside.ts';
 import type {FieldDifference, SuiteOutcome, SuiteSource} from './suite.ts';
 
 /** The groups in the recorded order; what comes before the exchanges makes what they ask about. */
@@ -18,6 +19,16 @@ const ownTexts = new RegExp(
 );
 
 export async function runMcp(source: SuiteSource): Promise<SuiteOutcome> {
+  const recorded = await runRecorded(source);
+  if (source.directory !== undefined) return recorded;
+  const parts = [recorded, await runClients(), await runScenarios(source.skipped)];
+  return {
+    cases: parts.flatMap(({cases}) => cases),
+    differences: parts.flatMap(({differences}) => differences),
+  };
+}
+
+async function runRecorded(source: SuiteSource): Promise<SuiteOutcome> {
   const recorded = join(
     source.directory ?? join(source.shared, 'conformance/http-transcripts'),
     'http.jsonl',
