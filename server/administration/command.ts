@@ -17,6 +17,7 @@ import type {Security} from '#server/security/security.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Service} from '#server/session/session.ts';
 import type {ArgumentsOf, ArgumentTable} from './arguments.ts';
+import type {MemberRequests} from './member-requests.ts';
 
 /** What commands work on. */
 export interface AdministrationParts {
@@ -27,6 +28,8 @@ export interface AdministrationParts {
   readonly backups?: BackupService | undefined;
   /** Absent: this server imports and exports nothing. */
   readonly exchanges?: ExchangeService | undefined;
+  /** Absent: this server is no member of a cluster. */
+  readonly members?: MemberRequests | undefined;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;

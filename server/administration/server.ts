@@ -52,17 +52,16 @@ export const serverCommands = {
     right: 'root',
     at: 'asked',
     changes: true,
-    arguments: {server: optional('text', 'name of the server, which must be this one')},
-    says: 'Ends the server in good order, a moment after it has answered.',
+    arguments: {server: optional('text', 'name or id of another member of the cluster')},
+    says: 'Ends the server, or the named member, in good order, a moment after it has answered.',
     answer: 'nothing',
-    refusals: ['not-available'],
-    run({parts}, {server}) {
-      const {administration} = parts;
-      if (server !== undefined && server !== administration.identity.serverName) {
-        const message = `This server is '${administration.identity.serverName}': ask '${server}'`;
-        throw new Refusal('not-available', message);
-      }
-      administration.shutdown();
+    refusals: ['cluster.peer', 'cluster.no-quorum'],
+    async run({parts: {administration, members}}, {server}) {
+      const {serverName} = administration.identity;
+      if (server === undefined || server === serverName) return administration.shutdown();
+      if (members !== undefined) return await members.shutDown(server);
+      const message = `This server is '${serverName}' and runs alone: ask '${server}' itself`;
+      throw new Refusal('cluster.peer', message);
     },
   }),
 };

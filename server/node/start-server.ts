@@ -26,11 +26,13 @@ import {HealthMonitor} from '#server/monitoring/health-monitor.ts';
 import {MetricsDump} from '#server/monitoring/metrics-dump.ts';
 import {ServerEvents} from '#server/monitoring/server-events.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
+import {AskedMembers} from '#server/protocols/http/relay/asked-members.ts';
 import {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
 import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
 import {createBatchHandler} from '#server/protocols/http/routes/batch.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
+import type {MemberRequests} from '#server/administration/member-requests.ts';
 import {DatabaseDigests} from '#server/session/database-digests.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {Security, type SecurityDocument} from '#server/security/security.ts';
@@ -297,6 +299,8 @@ interface Services {
   readonly archives: ServerBackups;
   readonly exchanges: ExchangeService;
   /** Undefined in a build without it. */
+  /** Asks single members of the cluster; undefined on a server alone. */
+  readonly members: MemberRequests | undefined;
   readonly agents: AgentModule | undefined;
   /** Resolves with the reason when somebody asks the server to stop. */
   readonly stop: PromiseWithResolvers<string>;
@@ -320,6 +324,8 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
   const administration = createAdministration(given, parts, means, shutdown);
   const settings = (): Settings => administration.settings();
   parts.inForce.settings = settings;
+  const {cluster} = means;
+  const members = cluster && new AskedMembers(cluster, parts.peerClient);
   // Each knows the other: a dropped user's sessions end, a session asks what its user may do.
   const security: Security = new Security({
     ...means,
@@ -329,10 +335,10 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
     },
     settings,
     endSessionsOf: (user, reason) => service.endSessionsOf(user, reason),
+    loginMembers: members,
   });
   const serverName = given.get('svc.server.name');
   const digests = new DatabaseDigests({engine, timers: means.timers, serverName});
-  const {cluster} = means;
   const copies = cluster && new MemberCopies(cluster, digests, parts.peerClient);
   const machine = createMachine();
   const wished = given.get('svc.scanWorkers');
@@ -374,7 +380,7 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
   service.useTransfers(exchanges);
   const agents = createAgents(given, parts, {...means, service, administration});
   const served = {service, security, administration, agents};
-  return {...served, digests, copies, archives, exchanges, stop};
+  return {...served, digests, copies, members, archives, exchanges, stop};
 }
 
 function createAdministration(
@@ -619,6 +625,7 @@ function createHttp(
     authorities: () => parts.trust.authorities,
     snapshots: parts.cluster?.snapshots?.shelf,
     copies: services.copies,
+    members: services.members,
     backups: services.archives.backups,
     exchanges: services.exchanges,
     agents: services.agents?.endpoint,

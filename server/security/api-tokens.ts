@@ -82,6 +82,12 @@ export class TokenList {
     return this.#principals.values();
   }
 
+  /** The hash of the token that a principal stands for; undefined: no token has the name. */
+  hashOf(principalName: string): string | undefined {
+    for (const [key, {name}] of this.#principals) if (name === principalName) return key;
+    return undefined;
+  }
+
   list(): readonly ListedToken[] {
     const now = this.#options.clock.now();
     return Array.from(this.#tokens.values(), token => ({

@@ -1,8 +1,9 @@
 /**
  * Logins: tokens that stand for a user until they are left unused for too long.
  *
- * A token is `AU-<server name>-<uuid>` and is known to this server only. A login keeps the name of
- * its user, not a principal, so that a change of the user's grants shows at its next request.
+ * A token is `AU-<server name>-<uuid>`, with a seal behind it in a cluster, and is kept by the
+ * server that made it; other members ask for it (member-logins.ts). A login keeps the name of its
+ * user, not a principal, so that a change of the user's grants shows at its next request.
  */
 import {rootName} from '#server/access/users.ts';
 import {Refusal} from '#server/base/errors.ts';
@@ -36,6 +37,8 @@ export interface LoginsOptions {
   readonly countMax: () => number;
   /** Most logins that one user has open; root may have all. */
   readonly countMaxOfUser: () => number;
+  /** Makes a token one that other members of a cluster ask about. */
+  readonly seal: (token: string) => string;
 }
 
 /** One of so many logins is root's alone. */
@@ -63,7 +66,7 @@ export class Logins {
 
   /** Opens a login and returns its token. @throws {Refusal} `admission.full`. */
   open(user: string, origin: LoginOrigin): string {
-    const {clock, random, serverName} = this.#options;
+    const {clock, random, serverName, seal} = this.#options;
     if (this.#isFull(user)) this.#sweep();
     if (this.#isFull(user)) {
       throw new Refusal(
@@ -73,7 +76,7 @@ export class Logins {
       );
     }
     this.#counts.set(user, this.#countOf(user) + 1);
-    const token = `AU-${serverName}-${uuidOf(random)}`;
+    const token = seal(`AU-${serverName}-${uuidOf(random)}`);
     const now = clock.now();
     const began = clock.monotonic();
     this.#byToken.set(token, {
@@ -101,13 +104,15 @@ export class Logins {
     return entry.user;
   }
 
-  close(token: string): void {
+  /** False: this server keeps no such login. */
+  close(token: string): boolean {
     const entry = this.#byToken.get(token);
-    if (entry === undefined) return;
+    if (entry === undefined) return false;
     this.#byToken.delete(token);
     const left = this.#countOf(entry.user) - 1;
     if (left > 0) this.#counts.set(entry.user, left);
     else this.#counts.delete(entry.user);
+    return true;
   }
 
   #countOf(user: string): number {

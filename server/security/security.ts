@@ -41,6 +41,12 @@ import {withLeader} from '#server/cluster/leadership.ts';
 import {TokenList} from './api-tokens.ts';
 import {Lockout} from './lockout.ts';
 import {type Login, type LoginOrigin, Logins} from './logins.ts';
+import {
+  credentialDigest,
+  type KeptLogin,
+  type LoginMembers,
+  MemberLogins,
+} from './member-logins.ts';
 import {PasswordHasher} from './passwords.ts';
 import {differingFrom, fingerprintsOf, type SeededDocument, seededDocuments} from './seed.ts';
 import type {Principal} from './principal.ts';
@@ -64,6 +70,8 @@ export interface SecurityOptions {
   readonly settings: () => Settings;
   /** Ends what a user left open: dropped, its password changed, or (`reason`) rights taken. */
   readonly endSessionsOf: (user: string, reason?: Refusal) => void;
+  /** Other members, who keep logins too; absent: a server alone. */
+  readonly loginMembers?: LoginMembers | undefined;
 }
 
 /** A user as lists show it: never with its password. */
@@ -99,6 +107,7 @@ export class Security {
   readonly #hasher: PasswordHasher;
   readonly #lockout: Lockout;
   readonly #logins: Logins;
+  readonly #memberLogins: MemberLogins | undefined;
   readonly #verifiedKey: string;
   readonly #verified = new Map<string, Verified>();
   readonly #underCheck = new Map<string, Promise<Principal>>();
@@ -120,6 +129,9 @@ export class Security {
       rounds: () => settings().get('svc.server.saltIterations'),
     });
     this.#lockout = new Lockout(clock);
+    const {loginMembers: members} = options;
+    const credentialsOf = (user: string): string | undefined => this.#credentialsOf(user);
+    this.#memberLogins = members && new MemberLogins({members, clock, credentialsOf});
     this.#logins = new Logins({
       serverName: settings().get('svc.server.name'),
       clock,
@@ -128,6 +140,7 @@ export class Security {
       absoluteMs: () => settings().get('svc.server.httpAuthSessionAbsoluteTimeout'),
       countMax: () => settings().get('svc.server.httpAuthSessionMax'),
       countMaxOfUser: () => settings().get('svc.server.httpAuthSessionMaxPerUser'),
+      seal: token => this.#memberLogins?.seal(token) ?? token,
     });
     const key = Buffer.alloc(32);
     random.fill(key);
@@ -182,6 +195,7 @@ export class Security {
     this.#succeed(before.principals, new Set(ended));
     for (const name of ended) {
       this.#logins.closeAllOf(name);
+      this.#memberLogins?.forget(name);
       endSessionsOf(name);
     }
     for (const name of this.#losersSince(before)) endSessionsOf(name, rightsTaken(name));
@@ -282,10 +296,33 @@ export class Security {
     return verified.principal;
   }
 
-  /** The user of a login's token, which counts as used now; undefined: no such login. */
-  principalOfToken(token: string): Principal | undefined {
+  /**
+   * The user of a login's token, which counts as used now; undefined: no such login. A promise
+   * only when another member of the cluster is asked.
+   *
+   * @throws {Refusal} `cluster.no-quorum` when this server cannot learn who the user is by now.
+   */
+  principalOfToken(token: string): Principal | undefined | Promise<Principal | undefined> {
+    const user = this.#logins.userOf(token) ?? this.#memberLogins?.userOf(token);
+    if (typeof user === 'string') return this.principalOf(user);
+    return user?.then(found => (found === undefined ? undefined : this.principalOf(found)));
+  }
+
+  /** A login that this server keeps, for a member that was asked with its token; a use of it. */
+  keptLogin(token: string): KeptLogin | undefined {
     const user = this.#logins.userOf(token);
-    return user === undefined ? undefined : this.principalOf(user);
+    const credentials = user === undefined ? undefined : this.#credentialsOf(user);
+    return user === undefined || credentials === undefined ? undefined : {user, credentials};
+  }
+
+  /** Ends a login that this server keeps; false: it keeps no such login. */
+  endKeptLogin(token: string): boolean {
+    return this.#logins.close(token);
+  }
+
+  #credentialsOf(name: string): string | undefined {
+    const stored = this.#users.get(name)?.passwordHash ?? this.apiTokens.hashOf(name);
+    return stored === undefined ? undefined : credentialDigest(stored);
   }
 
   /**
@@ -319,9 +356,13 @@ export class Security {
     return this.#logins.open(who.name, origin);
   }
 
-  /** Ends a login; ending an unknown one is done already. */
-  logout(token: string): void {
-    this.#logins.close(token);
+  /**
+   * Ends a login, whichever member keeps it; ending an unknown one is done already.
+   *
+   * @throws {Refusal} `cluster.no-quorum` when a member that may keep it did not answer.
+   */
+  async logout(token: string): Promise<void> {
+    if (!this.#logins.close(token)) await this.#memberLogins?.end(token);
   }
 
   logins(): readonly Login[] {

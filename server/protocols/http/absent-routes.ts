@@ -10,10 +10,6 @@ const absent: readonly (readonly [prefix: string, what: string])[] = [
   ['ts/', 'time series are not there yet'],
   ['ai/', 'there is no assistant; agents connect by /mcp'],
   ['server/support', 'there is no support desk in the server'],
-  [
-    'cluster/auth-session',
-    'logins are kept by each server, and a request is relayed with its user',
-  ],
   ['cluster/accept-', 'a member takes a copy by cluster/resync, and no other one is accepted'],
 ];
 

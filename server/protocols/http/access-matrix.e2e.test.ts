@@ -82,6 +82,8 @@ const rows: Readonly<Record<string, keyof typeof kinds>> = {
   'POST /cluster/verify/{database}': 'root',
   'POST /cluster/digest/{database}': 'members',
   'POST /cluster/bootstrap-state': 'members',
+  'POST /cluster/auth-session': 'members',
+  'DELETE /cluster/auth-session': 'members',
   'GET /cluster': 'root',
   'POST /cluster/peer': 'root',
   'DELETE /cluster/peer/{peerId}': 'root',

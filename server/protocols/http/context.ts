@@ -13,6 +13,7 @@ import type {Logger} from '#server/platform/logger.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import type {LocalHealth} from '#server/cluster/local-health.ts';
+import type {MemberRequests} from '#server/administration/member-requests.ts';
 import type {ReplicaHealth} from '#server/cluster/replica-health.ts';
 import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
@@ -37,6 +38,8 @@ export interface HttpOptions {
   readonly logger: Logger;
   /** Absent: a server alone. */
   readonly cluster?: Cluster | undefined;
+  /** Asks single members for what an administrator wants of them; absent: a server alone. */
+  readonly members?: MemberRequests | undefined;
   /** Asks other members; whoever gives it closes it. */
   readonly peerClient: PeerClient;
   /** Certificates of those who vouch for other members; empty or absent: the system's. */

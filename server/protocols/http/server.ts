@@ -35,6 +35,7 @@ import {exchangeRoutes} from './routes/exchange.ts';
 import {groupRoutes} from './routes/groups.ts';
 import {loginRoutes} from './message/logins.ts';
 import {type Route, Router} from './router.ts';
+import {clusterLoginRoutes} from './cluster/cluster-logins.ts';
 import {clusterVerifyRoutes} from './cluster/cluster-verify.ts';
 import {snapshotArchiveRoutes} from './cluster/snapshot-archive.ts';
 import {snapshotRoutes} from './cluster/snapshots.ts';
@@ -116,6 +117,7 @@ export function routeTable(batch: BatchHandler): readonly Route[] {
     ...snapshotRoutes,
     ...snapshotArchiveRoutes,
     ...clusterVerifyRoutes,
+    ...clusterLoginRoutes,
     ...clusterRoutes,
     ...documentationRoutes(),
   ];

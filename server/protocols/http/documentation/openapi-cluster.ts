@@ -144,6 +144,20 @@ export const clusterRows: readonly Row[] = [
     answers: [200, 401],
   },
   {
+    at: 'post /cluster/auth-session',
+    tag,
+    summary: 'Whose login a token is',
+    description: 'Between members: tells the user of a login that this member keeps.',
+    answers: [200, 400, 401, 404],
+  },
+  {
+    at: 'delete /cluster/auth-session',
+    tag,
+    summary: 'End a login that this member keeps',
+    description: 'Between members: for a client that logs out at another one.',
+    answers: [204, 400, 401, 404],
+  },
+  {
     at: 'post /cluster/security-seed',
     tag,
     summary: 'Write users, groups and tokens again',

@@ -18,7 +18,7 @@ import {
 } from '../relay/forwarded-headers.ts';
 
 /**
- * Who asks; a promise only when a password must be hashed.
+ * Who asks; a promise only when a password must be hashed or another member asked for a login.
  *
  * @throws {PlainFailure} 401. @throws {Refusal} `security.*`, `admission.full`.
  */
@@ -104,16 +104,24 @@ function basic(
   return context.security.authenticate(decoded.slice(0, colon), decoded.slice(colon + 1), source);
 }
 
-function bearer(context: HttpContext, token: string, source: string): Principal {
+function bearer(
+  context: HttpContext,
+  token: string,
+  source: string,
+): Principal | Promise<Principal> {
   const {security} = context;
   if (isApiTokenValue(token)) {
     const holder = security.principalOfApiToken(token, source);
     if (holder === undefined) throw unauthenticated('Invalid or expired API token');
     return holder;
   }
-  const principal = security.principalOfToken(token);
-  if (principal === undefined) throw unauthenticated('Invalid or expired authentication token');
-  return principal;
+  const found = security.principalOfToken(token);
+  return found instanceof Promise ? found.then(loggedIn) : loggedIn(found);
+}
+
+function loggedIn(found: Principal | undefined): Principal {
+  if (found === undefined) throw unauthenticated('Invalid or expired authentication token');
+  return found;
 }
 
 function unauthenticated(label: string, headers: readonly string[] = []): PlainFailure {

@@ -28,9 +28,9 @@ function login(exchange: Exchange, principal: Principal): void {
   exchange.answerJson(200, {token, user: principal.name});
 }
 
-function logout(exchange: Exchange): void {
+async function logout(exchange: Exchange): Promise<void> {
   const token = bearerToken(exchange);
-  if (token !== undefined) exchange.context.security.logout(token);
+  if (token !== undefined) await exchange.context.security.logout(token);
   exchange.answerEmpty(204);
 }
 
