@@ -1,9 +1,11 @@
 /**
  * Messages of agents, made up and spoilt, against a real server: each request is answered once and
- * under its own id, nothing else is answered, and none is a defect of ours.
+ * under its own id and in the types of the protocol, nothing else is answered, and none is a defect
+ * of ours.
  */
 import assert from 'node:assert/strict';
 import {createSeededRandom, type SeededRandom} from '#server/simulation/seeded-random.ts';
+import {checkProtocolTypes} from '../agents/protocol-types.ts';
 import {schema} from './bad-statements.ts';
 import {type Fuzzer, spoilt} from './fuzzer.ts';
 import {HostileWorld} from './fuzz-world.ts';
@@ -164,6 +166,7 @@ function checkAnswer(text: string, expected: readonly string[] | undefined): voi
   for (const answer of answers) {
     assert.equal(answer['jsonrpc'], '2.0');
     assert.equal('result' in answer, !('error' in answer));
+    checkProtocolTypes(answer);
     const {code} = (answer['error'] ?? {}) as {readonly code?: number};
     assert.notEqual(code, -32_603);
   }
