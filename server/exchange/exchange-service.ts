@@ -12,6 +12,7 @@ import type {ArchiveManifest} from '#server/backup/archive-manifest.ts';
 import type {BackupService} from '#server/backup/backup-service.ts';
 import {namesIn} from '#server/backup/directory.ts';
 import type {RestoreProgress, RestoreRequest} from '#server/backup/restores.ts';
+import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {checkDatabaseName} from '#server/engine/database-name.ts';
@@ -28,7 +29,8 @@ import type {ImportSession} from '#server/session/import-session.ts';
 import {RequestSources} from '#server/session/request-sources.ts';
 import type {Transfers} from '#server/session/transfers.ts';
 import {type ExportFormat, type ExportReport, exportDatabase, exportFormats} from './exports.ts';
-import {type ImportOptions, readImportOptions} from './import-options.ts';
+import type {ImportOptions} from './import-options.ts';
+import {type ImportPart, importParts} from './import-parts.ts';
 import {
   importInto,
   type ImportProgress,
@@ -58,14 +60,24 @@ export interface ExchangeOptions {
 }
 
 export interface ImportRequest {
-  /** An address or a file of the server; or one that was sent, at `path`. */
-  readonly from: string | {readonly name: string; readonly path: string};
+  /**
+   * An address or a file of the server; or one that was sent, at `path`. Undefined: the options
+   * name them.
+   */
+  readonly from: string | SentFile | undefined;
   readonly options: ReadonlyMap<string, Value>;
+}
+
+export interface SentFile {
+  readonly name: string;
+  readonly path: string;
 }
 
 export type ImportAnswer =
   | ({readonly kind: 'imported'} & ImportReport)
   | ({readonly kind: 'probed'} & ProbeReport);
+
+type Part = ImportPart<SentFile>;
 
 type Tell = (progress: ImportProgress) => void;
 
@@ -101,38 +113,29 @@ export class ExchangeService implements Transfers {
       const {path, ...report} = await this.export(database, url, settings);
       return valuesOf([...head, ['toUrl', path], ['result', 'OK'], ...Object.entries(report)]);
     }
-    if (url === undefined) throw new Refusal('argument', 'IMPORT DATABASE needs a file or address');
     const answer = await this.import(database, {from: url, options: settings}, () => {});
     const facts = Object.entries(answer).filter(([name]) => name !== 'kind');
-    return valuesOf([...head, ['fromUrl', url], ['result', 'OK'], ...facts]);
+    const from = url === undefined ? [] : [['fromUrl', url] as const];
+    return valuesOf([...head, ...from, ['result', 'OK'], ...facts]);
   }
 
   /** Into a database that is there: what is committed before a failure stays. */
   async import(database: string, request: ImportRequest, tell: Tell): Promise<ImportAnswer> {
-    const options = readImportOptions(request.options);
-    const source = await this.#open(request);
-    try {
-      return await this.#import(database, source, options, tell);
-    } finally {
-      source.close();
-    }
+    return await this.#import(database, importParts(request.from, request.options), tell);
   }
 
-  /** Into a new database, which gets its name when all of the source is in it. */
+  /** Into a new database, which gets its name when all of the sources are in it. */
   async importNew(database: string, request: ImportRequest, tell: Tell): Promise<ImportAnswer> {
     checkDatabaseName(database);
-    const options = readImportOptions(request.options);
+    const parts = importParts(request.from, request.options);
     const {engine} = this.#options;
     if (engine.status(database) !== undefined) {
       throw new Refusal('database.exists', `Database '${database}' already exists`);
     }
-    const source = await this.#open(request);
-    try {
-      if (options.probeOnly) return {kind: 'probed', ...(await probe(source, options))};
-      return await this.#importHidden(database, source, options, tell);
-    } finally {
-      source.close();
+    if (parts.some(({options}) => options.probeOnly)) {
+      return await this.#import(undefined, parts, tell);
     }
+    return await this.#importHidden(database, parts, tell);
   }
 
   /**
@@ -214,14 +217,37 @@ export class ExchangeService implements Transfers {
     }
   }
 
+  /** One source after another. @param database - Undefined when nothing but probes are asked. */
   async #import(
-    database: string,
+    database: string | undefined,
+    parts: readonly Part[],
+    tell: Tell,
+  ): Promise<ImportAnswer> {
+    const answers: ImportAnswer[] = [];
+    for (const part of parts) {
+      const source = await this.#open(part.from);
+      try {
+        answers.push(await this.#importPart(database, source, part.options, tell));
+      } finally {
+        source.close();
+      }
+    }
+    const [first, ...more] = answers;
+    assert(first !== undefined, 'an import has a source');
+    return more.reduce(together, first);
+  }
+
+  async #importPart(
+    database: string | undefined,
     source: ImportSource,
     options: ImportOptions,
     tell: Tell,
   ): Promise<ImportAnswer> {
-    if (options.probeOnly) return {kind: 'probed', ...(await probe(source, options))};
     const {clock, timers, settings, sessionOf, logger} = this.#options;
+    const session = database === undefined ? undefined : sessionOf(database);
+    if (options.probeOnly || session === undefined) {
+      return {kind: 'probed', ...(await probe(source, options, session))};
+    }
     const means = {
       clock,
       timers,
@@ -229,23 +255,18 @@ export class ExchangeService implements Transfers {
       entryBytesMax: () =>
         Math.min(entryBytesDefault, settings().get('svc.ha.appendBufferSize') / 2),
     };
-    const report = await importInto(sessionOf(database), source, options, means, tell);
+    const report = await importInto(session, source, options, means, tell);
     logger.log('info', 'import.done', {database, ...report});
     return {kind: 'imported', ...report};
   }
 
-  async #importHidden(
-    database: string,
-    source: ImportSource,
-    options: ImportOptions,
-    tell: Tell,
-  ): Promise<ImportAnswer> {
+  async #importHidden(database: string, parts: readonly Part[], tell: Tell): Promise<ImportAnswer> {
     const {engine, random, logger} = this.#options;
     const hidden = `.importing-${hexOf(random)}`;
     this.#own.add(hidden);
     try {
       await engine.createHiddenDatabase(hidden);
-      const answer = await this.#import(hidden, source, options, tell);
+      const answer = await this.#import(hidden, parts, tell);
       await engine.renameDatabase(hidden, database, false);
       return answer;
     } catch (error) {
@@ -262,7 +283,7 @@ export class ExchangeService implements Transfers {
     }
   }
 
-  async #open({from}: ImportRequest): Promise<ImportSource> {
+  async #open(from: Part['from']): Promise<ImportSource> {
     if (typeof from !== 'string') return await openSent(from.name, from.path);
     const {sourceReader, settings} = this.#options;
     // Who imports is root, or was asked for the right by whoever calls.
@@ -281,6 +302,23 @@ export class ExchangeService implements Transfers {
       seed: random.u32(),
     });
   }
+}
+
+/** The answer of several sources. */
+function together(all: ImportAnswer, part: ImportAnswer): ImportAnswer {
+  if (all.kind === 'probed' && part.kind === 'probed') {
+    const types = [...all.types, ...part.types];
+    return {...part, entries: all.entries + part.entries, types};
+  }
+  assert(all.kind === 'imported' && part.kind === 'imported', 'a probe has no imports beside it');
+  return {
+    ...part,
+    documents: all.documents + part.documents,
+    vertices: all.vertices + part.vertices,
+    edges: all.edges + part.edges,
+    skipped: all.skipped + part.skipped,
+    errors: [...all.errors, ...part.errors],
+  };
 }
 
 /** What is unfinished of files that were sent or exported. */

@@ -3,6 +3,7 @@
  * format has it, the schema that they are of.
  */
 import {Refusal} from '#server/base/errors.ts';
+import type {DataType} from '#server/model/data-type.ts';
 import type {MapValue, RecordKind} from '#server/model/value.ts';
 
 export type ExchangedItem = ExchangedRecord | SchemaStatement | BadRecord;
@@ -17,6 +18,8 @@ export interface ExchangedRecord {
   /** Ids of an edge's ends. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  /** Whether an end that the source does not have may be a record id of the database. */
+  readonly endsMayBeRecords?: boolean;
   readonly properties: MapValue;
   /** Where it stands in its source: a line, or the number of its record. */
   readonly place: number;
@@ -36,6 +39,9 @@ export interface BadRecord {
   readonly place: number;
 }
 
+/** The type that the schema declares for a property, as of now. */
+export type DeclaredTypes = (type: string, property: string) => DataType | undefined;
+
 /** What `read` gives, or why it gives nothing. */
 export function itemOrBad<T extends ExchangedItem | undefined>(
   read: () => T,
@@ -44,9 +50,14 @@ export function itemOrBad<T extends ExchangedItem | undefined>(
   try {
     return read();
   } catch (error) {
-    if (error instanceof Refusal) return {kind: 'bad', refusal: error, place};
-    throw error;
+    return badItem(error, place);
   }
+}
+
+/** A record that could not be read. @throws whatever else than a refusal that was. */
+export function badItem(error: unknown, place: number): BadRecord {
+  if (error instanceof Refusal) return {kind: 'bad', refusal: error, place};
+  throw error;
 }
 
 /** A record that cannot be read, by its place. */

@@ -3,7 +3,7 @@
  * Source: docs/import-export.md.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {ExchangedItem} from './exchanged-record.ts';
+import type {DeclaredTypes, ExchangedItem} from './exchanged-record.ts';
 import type {ImportOptions} from './import-options.ts';
 import {readCsv} from './readers/csv.ts';
 import {readGraphml} from './readers/graphml.ts';
@@ -11,9 +11,14 @@ import {readGraphson} from './readers/graphson.ts';
 import {readJson} from './readers/json.ts';
 import {readJsonLines} from './readers/jsonl.ts';
 import {readRdf} from './readers/rdf.ts';
+import {isOfVectors, readVectors} from './readers/vectors.ts';
 import {readXml} from './readers/xml.ts';
 
-type Read = (bytes: AsyncIterable<Buffer>, options: ImportOptions) => AsyncIterable<ExchangedItem>;
+type Read = (
+  bytes: AsyncIterable<Buffer>,
+  options: ImportOptions,
+  declared: DeclaredTypes,
+) => AsyncIterable<ExchangedItem>;
 
 const readers = {
   jsonl: readJsonLines,
@@ -22,6 +27,7 @@ const readers = {
   graphml: readGraphml,
   graphson: readGraphson,
   rdf: readRdf,
+  vectors: readVectors,
   xml: readXml,
 } as const satisfies Record<string, Read>;
 
@@ -33,6 +39,37 @@ export const sampleBytes = 64 << 10;
 
 export function readerOf(format: Format): Read {
   return readers[format];
+}
+
+const plainFormats: readonly Format[] = ['csv', 'json', 'jsonl', 'xml'];
+/** The formats that some options are for; the others are for all. */
+const formatsOfOptions: ReadonlyMap<string, readonly Format[]> = new Map([
+  ...['delimiter', 'header', 'skipEntries', 'maxProperties', 'maxPropertySize', 'trimText'].map(
+    name => [name, ['csv']] as const,
+  ),
+  ...['mapping', 'propertiesInclude', 'edgeFromField', 'edgeToField'].map(
+    name => [name, plainFormats] as const,
+  ),
+  ['rows', [...plainFormats, 'vectors']],
+  ...['vectorProperty', 'distanceFunction', 'm', 'efConstruction', 'ef'].map(
+    name => [name, ['vectors']] as const,
+  ),
+]);
+
+/** @throws {Refusal} `argument` for an option that would have no effect on the format. */
+export function checkOptions(format: Format, {given, rows}: ImportOptions): void {
+  for (const name of given) {
+    const known = formatsOfOptions.get(name);
+    if (known === undefined || known.includes(format)) continue;
+    throw new Refusal(
+      'argument',
+      `the option '${name}' is for ${known.join(', ')} and the file is ${format}: leave it out`,
+      {detail: {name}},
+    );
+  }
+  if (format === 'vectors' && rows === 'edge') {
+    throw new Refusal('argument', "the option 'rows' must be document or vertex for word vectors");
+  }
 }
 
 /** @throws {Refusal} `argument` for a format that is none; `source.malformed` for what none is. */
@@ -51,9 +88,7 @@ export function formatOf(sample: string, {format, delimiter}: ImportOptions): Fo
   if (text.startsWith('[')) return 'json';
   if (text.startsWith('{')) return objectFormat(text);
   const [line = ''] = text.split(/\r?\n/, 1);
-  if (/^\d+ \d+$/.test(line) || /^\S+( -?\d+\.\d+(e-?\d+)?){8,}$/i.test(line)) {
-    throw new Refusal('not-available', 'word vectors cannot be imported yet');
-  }
+  if (isOfVectors(line)) return 'vectors';
   if (line.includes(delimiter) || /^[\w "'.-]+$/.test(line)) return 'csv';
   throw new Refusal(
     'source.malformed',

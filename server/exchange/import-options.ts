@@ -4,7 +4,9 @@
  * Source: docs/import-export.md.
  */
 import {Refusal} from '#server/base/errors.ts';
-import {Double, type Value} from '#server/model/value.ts';
+import {type DataType, parseDataType} from '#server/model/data-type.ts';
+import {parseJsonText} from '#server/model/json-parser.ts';
+import {Double, type MapValue, type Value} from '#server/model/value.ts';
 
 export interface ImportOptions {
   /** As somebody named it; undefined: by the content. */
@@ -25,17 +27,49 @@ export interface ImportOptions {
   /** Names the property whose values edges and links refer to. */
   readonly typeIdProperty: string | undefined;
   readonly idProperty: string | undefined;
+  /** Declares that property; undefined: it is not declared, unless `typeIdUnique`. */
+  readonly typeIdType: DataType | undefined;
+  /** Gives it a unique index. */
+  readonly typeIdUnique: boolean;
   readonly edgeFromField: string;
   readonly edgeToField: string;
-  /** What rows of CSV become. */
+  /** Which vertices of the database an end may be, and by which of their properties. */
+  readonly ends: {readonly from: NamedVertices; readonly to: NamedVertices};
+  /** Whether edges are found from the vertices that they lead to. */
+  readonly edgeBidirectional: boolean;
+  /** What plain objects and rows of CSV become. */
   readonly rows: 'document' | 'vertex' | 'edge';
+  /** Properties by the fields that they are of, where they are called otherwise. */
+  readonly mapping: ReadonlyMap<string, string> | undefined;
   readonly delimiter: string;
   readonly header: readonly string[] | undefined;
   readonly skipEntries: number;
   readonly propertiesInclude: ReadonlySet<string> | undefined;
   readonly maxProperties: number;
   readonly maxPropertySize: number;
+  readonly vectors: VectorOptions;
+  /** The names of the options that were given. */
+  readonly given: ReadonlySet<string>;
 }
+
+/** Vertices by the values of a property. */
+export interface NamedVertices {
+  readonly type: string;
+  /** Undefined: vertices of the database are not looked for. */
+  readonly property: string | undefined;
+}
+
+/** Where words and their vectors go, and what their index is like. */
+export interface VectorOptions {
+  readonly property: string;
+  readonly similarity: string;
+  /** Undefined: as the index has it. */
+  readonly maxConnections: number | undefined;
+  readonly beamWidth: number | undefined;
+  readonly efSearch: number | undefined;
+}
+
+const vertexTypeDefault = 'Node';
 
 type Read<T> = (value: Value, name: string) => T;
 
@@ -89,8 +123,27 @@ const readers = {
   edgeType: text,
   typeIdProperty: text,
   idProperty: text,
+  typeIdType: (value, name) => {
+    const type = parseDataType(text(value, name));
+    if (type !== undefined) return type;
+    throw refused(name, 'must be a type of properties, such as LONG or STRING');
+  },
+  typeIdUnique: flag,
   edgeFromField: text,
   edgeToField: text,
+  edgeFromType: text,
+  edgeToType: text,
+  edgeFromProperty: text,
+  edgeToProperty: text,
+  edgeBidirectional: flag,
+  mapping: (value, name) => {
+    const map = typeof value === 'string' ? parseMap(value) : value;
+    const entries = map instanceof Map ? [...(map as MapValue)] : [];
+    if (entries.length > 0 && entries.every(([, to]) => typeof to === 'string' && to !== '')) {
+      return new Map(entries as [string, string][]);
+    }
+    throw refused(name, 'must be an object of texts, such as {"emp_no": "id"}');
+  },
   rows: word('document', 'vertex', 'edge'),
   delimiter: (value, name) => {
     const given = text(value, name);
@@ -103,6 +156,11 @@ const readers = {
   propertiesInclude: names,
   maxProperties: whole(1, 100_000),
   maxPropertySize: whole(1, 64 << 20),
+  vectorProperty: text,
+  distanceFunction: word('COSINE', 'DOT_PRODUCT', 'EUCLIDEAN'),
+  m: whole(4, 256),
+  efConstruction: whole(8, 10_000),
+  ef: whole(1, 10_000),
 } as const satisfies Record<string, Read<unknown>>;
 
 type Given = {readonly [K in keyof typeof readers]?: ReturnType<(typeof readers)[K]>};
@@ -131,12 +189,17 @@ export function readImportOptions(given: ReadonlyMap<string, Value>): ImportOpti
     parsingLimitBytes: own.parsingLimitBytes,
     parsingLimitEntries: own.parsingLimitEntries,
     documentType: own.documentType ?? 'Document',
-    vertexType: own.vertexType ?? 'Node',
+    vertexType: own.vertexType ?? vertexTypeDefault,
     edgeType: own.edgeType ?? 'Relationship',
     typeIdProperty: own.typeIdProperty,
     idProperty: own.idProperty,
+    typeIdType: own.typeIdType,
+    typeIdUnique: own.typeIdUnique ?? false,
     edgeFromField: own.edgeFromField ?? 'from',
     edgeToField: own.edgeToField ?? 'to',
+    ends: endsIn(own),
+    edgeBidirectional: own.edgeBidirectional ?? true,
+    mapping: own.mapping,
     rows: own.rows ?? 'document',
     delimiter: own.delimiter ?? ',',
     header: own.header,
@@ -145,7 +208,34 @@ export function readImportOptions(given: ReadonlyMap<string, Value>): ImportOpti
       included === undefined || included[0] === '*' ? undefined : new Set(included),
     maxProperties: own.maxProperties ?? 512,
     maxPropertySize: own.maxPropertySize ?? 4_096,
+    vectors: {
+      property: own.vectorProperty ?? 'vector',
+      similarity: own.distanceFunction ?? 'COSINE',
+      maxConnections: own.m,
+      beamWidth: own.efConstruction,
+      efSearch: own.ef,
+    },
+    given: new Set(given.keys()),
   };
+}
+
+function endsIn(own: Given): ImportOptions['ends'] {
+  const key = own.typeIdProperty ?? own.idProperty;
+  const type = own.vertexType ?? vertexTypeDefault;
+  return {
+    from: {type: own.edgeFromType ?? type, property: own.edgeFromProperty ?? key},
+    to: {type: own.edgeToType ?? type, property: own.edgeToProperty ?? key},
+  };
+}
+
+/** Undefined for what is no JSON. */
+function parseMap(json: string): Value | undefined {
+  try {
+    return parseJsonText(json);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
 }
 
 function refused(name: string, what: string): Refusal {

@@ -13,9 +13,16 @@ import type {Value} from '#server/model/value.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {BulkIds} from '#server/session/bulk-ids.ts';
 import type {ImportSession} from '#server/session/import-session.ts';
-import {type ExchangedItem, type ExchangedRecord, malformed} from './exchanged-record.ts';
-import {type Format, formatOf, readerOf, sampleBytes} from './formats.ts';
+import {
+  type DeclaredTypes,
+  type ExchangedItem,
+  type ExchangedRecord,
+  malformed,
+} from './exchanged-record.ts';
+import {checkOptions, type Format, formatOf, readerOf, sampleBytes} from './formats.ts';
 import type {ImportOptions} from './import-options.ts';
+import {NamedVertices} from './named-vertices.ts';
+import {typeOfRows} from './plain-record.ts';
 import {RecordLoad} from './record-load.ts';
 import type {ImportSource} from './source.ts';
 
@@ -59,16 +66,25 @@ export interface ImportProgress {
 const turnMs = 5;
 const errorsMax = 20;
 
-/** What a source holds, without changing anything. */
-export async function probe(source: ImportSource, options: ImportOptions): Promise<ProbeReport> {
+/**
+ * What a source holds, without changing anything.
+ *
+ * @param session - The database that the records would come into; undefined: a new one.
+ */
+export async function probe(
+  source: ImportSource,
+  options: ImportOptions,
+  session: ImportSession | undefined,
+): Promise<ProbeReport> {
   const format = await formatIn(source, options);
   const types = new Map<
     string,
     {kind: string; name: string; entries: number; names: Set<string>}
   >();
   let entries = 0;
+  const read = readerOf(format);
   const bounded = limited(source.read(), options.analysisLimitBytes);
-  for await (const item of upToCut(readerOf(format)(bounded.bytes, options), bounded)) {
+  for await (const item of upToCut(read(bounded.bytes, options, declaredIn(session)), bounded)) {
     if (item.kind === 'schema') continue;
     if (item.kind === 'bad') throw item.refusal;
     const key = `${item.kind} ${item.type}`;
@@ -97,12 +113,19 @@ export async function importInto(
 ): Promise<ImportReport> {
   const format = await formatIn(source, options);
   const ids = means.makeIds();
+  const vertices = new NamedVertices(session, means);
   try {
-    const run = new ImportRun({session, source, options, means, tell, format, ids});
+    const run = new ImportRun({session, source, options, means, tell, format, ids, vertices});
     return await run.run();
   } finally {
     ids.close();
+    vertices.close();
   }
+}
+
+function declaredIn(session: ImportSession | undefined): DeclaredTypes {
+  return (type, property) =>
+    session?.context.catalog.type(type)?.properties.get(property)?.type ?? undefined;
 }
 
 interface ImportParts {
@@ -113,6 +136,7 @@ interface ImportParts {
   readonly tell: (progress: ImportProgress) => void;
   readonly format: Format;
   readonly ids: BulkIds;
+  readonly vertices: NamedVertices;
 }
 
 type Pass = 'records' | 'ends' | 'edges' | 'links';
@@ -129,19 +153,24 @@ class ImportRun {
 
   constructor(parts: ImportParts) {
     this.#parts = parts;
-    const {session, means, options, ids} = parts;
+    const {session, means, options, ids, vertices} = parts;
     this.#turnBegan = means.clock.monotonic();
     this.#load = new RecordLoad({
       session,
       timers: means.timers,
       ids,
-      commitEvery: options.commitEvery,
+      vertices,
+      options,
       entryBytesMax: means.entryBytesMax(),
     });
   }
 
   async run(): Promise<ImportReport> {
-    const {session, format} = this.#parts;
+    const {session, format, options, vertices: named} = this.#parts;
+    const mayHaveEdges = format !== 'csv' || options.rows === 'edge';
+    if (mayHaveEdges) await named.learn(options.ends, () => this.#giveWay());
+    // The columns of rows are read by what the schema says of them.
+    if (format === 'csv') await this.#load.prepareType(options.rows, typeOfRows(options));
     await this.#pass('records');
     // Of triples, what is only ever spoken about is a vertex as well.
     if (this.#edges > 0 && format === 'rdf') await this.#pass('ends');
@@ -154,10 +183,11 @@ class ImportRun {
   }
 
   async #pass(pass: Pass): Promise<void> {
-    const {source, options, format} = this.#parts;
+    const {source, options, format, session} = this.#parts;
     const bounded = limited(source.read(), options.parsingLimitBytes);
+    const items = readerOf(format)(bounded.bytes, options, declaredIn(session));
     let entries = 0;
-    for await (const item of upToCut(readerOf(format)(bounded.bytes, options), bounded)) {
+    for await (const item of upToCut(items, bounded)) {
       if (options.parsingLimitEntries !== undefined && entries >= options.parsingLimitEntries)
         break;
       entries += 1;
@@ -244,7 +274,9 @@ async function formatIn(source: ImportSource, options: ImportOptions): Promise<F
     if (sample.length >= sampleBytes) break;
   }
   if (sample.length === 0) throw new Refusal('source.malformed', `'${source.name}' is empty`);
-  return formatOf(sample.subarray(0, sampleBytes).toString('utf8'), options);
+  const format = formatOf(sample.subarray(0, sampleBytes).toString('utf8'), options);
+  checkOptions(format, options);
+  return format;
 }
 
 interface Limited {

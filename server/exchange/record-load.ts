@@ -11,7 +11,8 @@ import {Refusal} from '#server/base/errors.ts';
 import {BulkCommits} from '#server/bulk/commit.ts';
 import {BulkDraft, withLine} from '#server/bulk/draft.ts';
 import {BulkWriter, type EdgeEnd} from '#server/bulk/writer.ts';
-import {ridText} from '#server/model/rid.ts';
+import {printName} from '#server/languages/sql/printer.ts';
+import {parseRid, ridText} from '#server/model/rid.ts';
 import {
   EmbeddedValue,
   type MapValue,
@@ -24,13 +25,19 @@ import {utf8Bytes} from '#server/base/utf8.ts';
 import type {BulkIds} from '#server/session/bulk-ids.ts';
 import type {ImportSession} from '#server/session/import-session.ts';
 import {type ExchangedRecord, malformed} from './exchanged-record.ts';
+import type {ImportOptions} from './import-options.ts';
+import type {NamedVertices} from './named-vertices.ts';
 
 export interface RecordLoadOptions {
   readonly session: ImportSession;
   readonly timers: Timers;
   readonly ids: BulkIds;
-  /** Records of one commit at most. */
-  readonly commitEvery: number;
+  /** What is there beside the source. */
+  readonly vertices: NamedVertices;
+  readonly options: Pick<
+    ImportOptions,
+    'commitEvery' | 'edgeBidirectional' | 'ends' | 'typeIdProperty' | 'typeIdType' | 'typeIdUnique'
+  >;
   /** Bytes of operations at which an entry is committed. */
   readonly entryBytesMax: number;
 }
@@ -58,14 +65,19 @@ export class RecordLoad {
   readonly #draft: BulkDraft;
   readonly #writer: BulkWriter;
   readonly #commits: BulkCommits;
+  /** Whether the options say more of types than their names. */
+  readonly #hasIdRules: boolean;
+  readonly #prepared = new Set<string>();
 
   constructor(options: RecordLoadOptions) {
+    const {typeIdType, typeIdUnique} = options.options;
+    this.#hasIdRules = typeIdType !== undefined || typeIdUnique;
     const {session, timers, entryBytesMax} = options;
     this.#options = options;
     this.#draft = new BulkDraft(session.context);
     this.#writer = new BulkWriter(session.database, this.#draft, {
       lightEdges: false,
-      bidirectional: true,
+      bidirectional: options.options.edgeBidirectional,
       entryCapacity: entryBytesMax + entrySlackBytes,
     });
     this.#commits = new BulkCommits(session.database, {
@@ -91,7 +103,8 @@ export class RecordLoad {
     if (record.kind === 'edge') this.#addEdge(record);
     else this.#addRecord(record);
     const {entry} = this.#writer;
-    const {commitEvery, entryBytesMax} = this.#options;
+    const {options, entryBytesMax} = this.#options;
+    const {commitEvery} = options;
     if (entry.records >= commitEvery || entry.operations.length >= entryBytesMax) {
       await this.#commit();
     }
@@ -145,24 +158,67 @@ export class RecordLoad {
     else this.counts.vertices += 1;
   }
 
-  #addEdge({from, to, place}: ExchangedRecord): void {
-    this.#writer.addEdge(this.#end(from, place), this.#end(to, place), place);
+  #addEdge(record: ExchangedRecord): void {
+    this.#writer.addEdge(this.#end('from', record), this.#end('to', record), record.place);
     this.counts.edges += 1;
   }
 
-  #end(id: string | undefined, place: number): EdgeEnd {
-    const rid = id === undefined ? undefined : this.ridOf(id);
-    if (rid !== undefined) return {rid, isOwn: true};
-    throw malformed(place, `its end '${(id ?? '').slice(0, 100)}' is no vertex of the source`);
+  /** A vertex of the source, else one of the database. */
+  #end(side: 'from' | 'to', record: ExchangedRecord): EdgeEnd {
+    const id = record[side] ?? '';
+    const own = this.ridOf(id);
+    if (own !== undefined) return {rid: own, isOwn: true};
+    const {vertices, options} = this.#options;
+    const named = options.ends[side];
+    const found =
+      vertices.find(named, id) ?? (record.endsMayBeRecords === true ? parseRid(id) : undefined);
+    if (found !== undefined) return {rid: found, isOwn: false};
+    const {type, property} = named;
+    const nor =
+      property === undefined
+        ? '; typeIdProperty would say by which property vertices of the database are named'
+        : `, nor one of '${type}' by its property '${property}'`;
+    throw malformed(record.place, `its end '${id.slice(0, 100)}' is no vertex of the source${nor}`);
+  }
+
+  /**
+   * Makes a type that is not there, and what the options say of its ids.
+   *
+   * @throws {Refusal} when it cannot be.
+   */
+  async prepareType(kind: RecordKind, type: string): Promise<void> {
+    this.#prepared.add(type);
+    const {session, options} = this.#options;
+    const isThere = session.context.catalog.type(type) !== undefined;
+    if (!isThere)
+      await session.define(`CREATE ${classOf[kind]} TYPE ${printName(type)} IF NOT EXISTS`);
+    const {typeIdProperty, typeIdType, typeIdUnique} = options;
+    if (kind !== 'edge' && typeIdProperty !== undefined) {
+      const name = printName(typeIdProperty);
+      const isDeclared = session.context.catalog.type(type)?.properties.has(typeIdProperty);
+      if (isDeclared !== true && (typeIdType !== undefined || typeIdUnique)) {
+        const dataType = typeIdType ?? 'STRING';
+        await session.define(
+          `CREATE PROPERTY ${printName(type)}.${name} IF NOT EXISTS ${dataType}`,
+        );
+      }
+      if (typeIdUnique) {
+        const index = printName(`${type}[${typeIdProperty}]`);
+        await session.define(
+          `CREATE INDEX ${index} IF NOT EXISTS ON ${printName(type)} (${name}) UNIQUE`,
+        );
+      }
+    }
+    this.#renew();
   }
 
   async #ensureType({kind, type, place}: ExchangedRecord): Promise<void> {
     this.#renew();
-    if (this.#draft.typeNamed(type) !== undefined) return;
+    const mayLack = this.#hasIdRules && kind !== 'edge' && !this.#prepared.has(type);
+    if (!mayLack && this.#draft.typeNamed(type) !== undefined) return;
     if (type === '' || type.includes('`')) throw malformed(place, `'${type}' cannot be a type`);
     await this.flush();
-    await this.#options.session.define(`CREATE ${classOf[kind]} TYPE \`${type}\` IF NOT EXISTS`);
-    this.#renew();
+    await this.prepareType(kind, type);
   }
 
   /** Goes over to the newest schema where no record waits that was made under an older one. */

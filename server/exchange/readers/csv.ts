@@ -2,14 +2,17 @@
  * CSV: a header and rows, which become documents, vertices or edges as the options say.
  *
  * A cell in quotes is a text, over several lines too; others become booleans and numbers where they
- * read as such. How many columns and how large a cell may be is bounded, so that a file of quotes
- * does not become one cell of its size.
+ * read as such, unless the schema declares another type, so that nothing of `1.10` is lost. The
+ * number of columns and the size of a cell are bounded, so that a file of quotes does not become
+ * one cell of its size.
  * Source: RFC 4180; docs/import-export.md.
  */
+import type {DataType} from '#server/model/data-type.ts';
 import {parseDecimal} from '#server/model/decimal.ts';
 import {makeDouble, normalInteger} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import {
+  type DeclaredTypes,
   type ExchangedItem,
   type ExchangedRecord,
   itemOrBad,
@@ -17,45 +20,77 @@ import {
 } from '../exchanged-record.ts';
 import type {ImportOptions} from '../import-options.ts';
 import {textOf} from '../lines.ts';
+import {propertyCalled, propertyNamed, typeOfRows, withoutEnd} from '../plain-record.ts';
 
 interface Cell {
   readonly text: string;
   readonly isQuoted: boolean;
 }
 
+/** What is known of a column before the first row. */
+interface Column {
+  /** Undefined: its cells are left out. */
+  readonly property: string | undefined;
+  readonly role: 'from' | 'to' | 'id' | undefined;
+  readonly dataType: DataType | undefined;
+}
+
 export async function* readCsv(
   bytes: AsyncIterable<Buffer>,
   options: ImportOptions,
+  declared: DeclaredTypes,
 ): AsyncGenerator<ExchangedItem> {
-  let columns = options.header;
+  let columns = options.header && columnsOf(options.header, options, declared);
   let skipped = 0;
   let row = 0;
   for await (const cells of rowsOf(bytes, options)) {
     row += 1;
     if (cells.length === 1 && cells[0]?.text === '' && !cells[0].isQuoted) continue;
     if (columns === undefined) {
-      columns = columnsOf(cells, row);
+      columns = columnsOf(namesIn(cells, row), options, declared);
       continue;
     }
     if (skipped < options.skipEntries) {
       skipped += 1;
       continue;
     }
-    const [names, at] = [columns, row];
-    yield itemOrBad(() => recordOf(names, cells, options, at), at);
+    const [known, at] = [columns, row];
+    yield itemOrBad(() => recordOf(known, cells, options, at), at);
   }
 }
 
-function columnsOf(cells: readonly Cell[], row: number): readonly string[] {
-  const columns = cells.map(({text}) => text.trim());
-  if (columns[0]?.startsWith('\ufeff') === true) columns[0] = columns[0].slice(1);
-  if (columns.includes('')) throw malformed(row, 'a column has no name');
-  if (new Set(columns).size < columns.length) throw malformed(row, 'a column is there twice');
-  return columns;
+function namesIn(cells: readonly Cell[], row: number): readonly string[] {
+  const names = cells.map(({text}) => text.trim());
+  if (names[0]?.startsWith('\ufeff') === true) names[0] = names[0].slice(1);
+  if (names.includes('')) throw malformed(row, 'a column has no name');
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  if (twice === undefined) return names;
+  throw malformed(
+    row,
+    `the column '${twice}' is there twice: name the columns by the option header`,
+  );
+}
+
+function columnsOf(
+  names: readonly string[],
+  options: ImportOptions,
+  declared: DeclaredTypes,
+): readonly Column[] {
+  const isEdge = options.rows === 'edge';
+  const key = options.typeIdProperty ?? options.idProperty;
+  const left = {property: undefined, dataType: undefined};
+  return names.map(name => {
+    if (isEdge && name === options.edgeFromField) return {...left, role: 'from'};
+    if (isEdge && name === options.edgeToField) return {...left, role: 'to'};
+    const role = propertyCalled(name, options) === key ? 'id' : undefined;
+    const property = propertyNamed(name, options);
+    if (property === undefined) return {...left, role};
+    return {property, role, dataType: declared(typeOfRows(options), property)};
+  });
 }
 
 function recordOf(
-  columns: readonly string[],
+  columns: readonly Column[],
   cells: readonly Cell[],
   options: ImportOptions,
   place: number,
@@ -63,36 +98,46 @@ function recordOf(
   if (cells.length > columns.length) {
     throw malformed(place, `it has ${cells.length} cells, its header ${columns.length}`);
   }
-  const {rows: kind, propertiesInclude, edgeFromField, edgeToField} = options;
-  const key = options.typeIdProperty ?? options.idProperty;
+  const {rows: kind, trimText} = options;
+  const type = typeOfRows(options);
   const properties = new Map<string, Value>();
   let id: string | undefined;
   let from: string | undefined;
   let to: string | undefined;
   for (const [at, {text, isQuoted}] of cells.entries()) {
-    const name = columns[at] as string;
-    if (kind === 'edge' && name === edgeFromField) from = text.trim();
-    else if (kind === 'edge' && name === edgeToField) to = text.trim();
-    else {
-      if (name === key) id = text.trim();
-      if (propertiesInclude?.has(name) === false || (text === '' && !isQuoted)) continue;
-      properties.set(name, isQuoted ? text : valueOf(text, options.trimText));
-    }
+    const {property, role, dataType} = columns[at] as Column;
+    if (role === 'from') from = text.trim();
+    else if (role === 'to') to = text.trim();
+    else if (role === 'id') id = text.trim();
+    if (property === undefined || (text === '' && !isQuoted)) continue;
+    properties.set(property, isQuoted ? text : valueOf(trimText ? text.trim() : text, dataType));
   }
-  if (kind === 'document') return {kind, type: options.documentType, id, properties, place};
-  if (kind === 'vertex') return {kind, type: options.vertexType, id, properties, place};
-  if (from === undefined || to === undefined) {
-    const missing = from === undefined ? edgeFromField : edgeToField;
-    throw malformed(place, `it has no column '${missing}' (edgeFromField, edgeToField)`);
-  }
-  return {kind, type: options.edgeType, from, to, properties, place};
+  if (kind !== 'edge') return {kind, type, id, properties, place};
+  // An empty cell names nothing.
+  if (!from || !to) throw withoutEnd(from ? options.edgeToField : options.edgeFromField, place);
+  return {kind, type, from, to, endsMayBeRecords: true, properties, place};
 }
+
+/** Values of these are told by how they are written; others are converted from their text. */
+const toldTypes: ReadonlySet<DataType | undefined> = new Set([
+  undefined,
+  'ANY',
+  'BOOLEAN',
+  'BYTE',
+  'SHORT',
+  'INTEGER',
+  'LONG',
+  'FLOAT',
+  'DOUBLE',
+]);
 
 const integerPattern = /^-?(?:0|[1-9]\d{0,18})$/;
 const doublePattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-function valueOf(cell: string, trims: boolean): Value {
-  const text = trims ? cell.trim() : cell;
+function valueOf(text: string, dataType: DataType | undefined): Value {
+  if (!toldTypes.has(dataType)) return text;
+  // As PostgreSQL writes them.
+  if (dataType === 'BOOLEAN' && (text === 't' || text === 'f')) return text === 't';
   const first = text.charCodeAt(0);
   const isNumeric = first === 0x2d || (first >= 0x30 && first <= 0x39);
   if (!isNumeric) return text === 'true' ? true : text === 'false' ? false : text;

@@ -7,10 +7,11 @@ import {parseDecimal} from '#server/model/decimal.ts';
 import {makeDouble} from '#server/model/number.ts';
 import {bytesFromBase64} from '#server/model/base64.ts';
 import {DateTimeValue, Double, type MapValue, type Value} from '#server/model/value.ts';
-import {type ExchangedItem, itemOrBad, malformed} from '../exchanged-record.ts';
+import {badItem, type ExchangedItem, malformed} from '../exchanged-record.ts';
+import {idOf, plainText} from '../ids.ts';
 import type {ImportOptions} from '../import-options.ts';
 import {linesOf} from '../lines.ts';
-import {idOf, objectIn, plainText} from './jsonl.ts';
+import {objectIn} from './jsonl.ts';
 
 export async function* readGraphson(
   bytes: AsyncIterable<Buffer>,
@@ -23,9 +24,7 @@ export async function* readGraphson(
     try {
       yield* itemsIn(objectIn(line, at), options, at);
     } catch (error) {
-      yield itemOrBad(() => {
-        throw error;
-      }, at);
+      yield badItem(error, at);
     }
   }
 }

@@ -12,10 +12,11 @@ import {
   type MapValue,
   type Value,
 } from '#server/model/value.ts';
-import {type ExchangedItem, itemOrBad, malformed} from '../exchanged-record.ts';
+import {badItem, type ExchangedItem, itemOrBad, malformed} from '../exchanged-record.ts';
+import {plainText} from '../ids.ts';
 import type {ImportOptions} from '../import-options.ts';
 import {textOf} from '../lines.ts';
-import {itemOf, objectIn, plainText} from './jsonl.ts';
+import {itemOf, objectIn} from './jsonl.ts';
 
 export async function* readJson(
   bytes: AsyncIterable<Buffer>,
@@ -35,9 +36,7 @@ export async function* readJson(
       try {
         yield* orient.itemsOf(objectIn(text, at), at);
       } catch (error) {
-        yield itemOrBad(() => {
-          throw error;
-        }, at);
+        yield badItem(error, at);
       }
     } else {
       whole ??= new Map();

@@ -1,31 +1,52 @@
 /**
- * JSON Lines: what `export` writes, exports of Neo4j by APOC, lines of the bulk route, and plain
- * objects, which become documents.
+ * JSON Lines: what `export` writes, exports of ArcadeDB and of Neo4j by APOC, lines of the bulk
+ * route, and plain objects.
  *
  * Each line says by its fields what it is, so that a reader is chosen line by line.
  * Source: docs/import-export.md; APOC export of JSON lines (`type`, `id`, `labels`, `properties`,
  * `start`, `end`).
  */
 import {Refusal} from '#server/base/errors.ts';
-import {jsonText} from '#server/model/json.ts';
 import {parseJsonText} from '#server/model/json-parser.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
-import {type ExchangedItem, itemOrBad, malformed} from '../exchanged-record.ts';
+import {badItem, type ExchangedItem, malformed} from '../exchanged-record.ts';
+import {idOf} from '../ids.ts';
 import type {ImportOptions} from '../import-options.ts';
 import {linesOf} from '../lines.ts';
+import {plainRecord} from '../plain-record.ts';
 import {fromTypedJson} from '../typed-json.ts';
+import {ArcadeLines, isArcadeLine} from './arcade.ts';
 
 export async function* readJsonLines(
   bytes: AsyncIterable<Buffer>,
   options: ImportOptions,
 ): AsyncGenerator<ExchangedItem> {
+  const arcade = new ArcadeLines();
   let place = 0;
   for await (const line of linesOf(bytes)) {
     place += 1;
     if (line.trim() === '') continue;
-    const at = place;
-    const item = itemOrBad(() => itemOf(objectIn(line, at), options, at), at);
+    yield* itemsIn(line, options, place, arcade);
+  }
+  yield* arcade.end();
+}
+
+function* itemsIn(
+  line: string,
+  options: ImportOptions,
+  place: number,
+  arcade: ArcadeLines,
+): Generator<ExchangedItem> {
+  try {
+    const object = objectIn(line, place);
+    if (isArcadeLine(object)) {
+      yield* arcade.itemsOf(object, place);
+      return;
+    }
+    const item = itemOf(object, options, place);
     if (item !== undefined) yield item;
+  } catch (error) {
+    yield badItem(error, place);
   }
 }
 
@@ -52,7 +73,7 @@ export function itemOf(
   if (type === 'node' && object.has('id')) return neo4jNode(object, options, place);
   if (type === 'relationship' && object.has('start')) return neo4jEdge(object, place);
   if (object.has('@type') && object.has('@class')) return bulkItem(object, place);
-  return documentOf(object, options, place);
+  return plainRecord(object, options, place);
 }
 
 const own = {v: 'vertex', d: 'document', e: 'edge'} as const;
@@ -115,26 +136,10 @@ function bulkItem(object: MapValue, place: number): ExchangedItem {
   const type = textIn(object, '@class', place);
   const record = {kind, type, properties: new Map(entries), place};
   if (kind === 'edge') {
-    return {...record, from: idIn(object, '@from', place), to: idIn(object, '@to', place)};
+    const ends = {from: idIn(object, '@from', place), to: idIn(object, '@to', place)};
+    return {...record, ...ends, endsMayBeRecords: true};
   }
   return {...record, id: object.has('@id') ? idIn(object, '@id', place) : undefined};
-}
-
-export function documentOf(object: MapValue, options: ImportOptions, place: number): ExchangedItem {
-  const {documentType, typeIdProperty, idProperty} = options;
-  const properties = new Map([...object].filter(([name]) => !name.startsWith('@')));
-  const id = idOf(object.get(typeIdProperty ?? idProperty ?? ''));
-  return {kind: 'document', type: documentType, id, properties, place};
-}
-
-/** Texts and numbers as they are written, everything else as JSON. */
-export function plainText(value: Value | undefined): string {
-  return typeof value === 'string' ? value : jsonText(value);
-}
-
-export function idOf(value: Value | undefined): string | undefined {
-  if (typeof value === 'string') return value;
-  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : undefined;
 }
 
 function idIn(object: MapValue, name: string, place: number): string {

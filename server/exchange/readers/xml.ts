@@ -3,9 +3,9 @@
  * attributes and inner elements properties, elements that occur several times lists.
  */
 import type {MapValue, Value} from '#server/model/value.ts';
-import type {ExchangedItem} from '../exchanged-record.ts';
+import {type ExchangedItem, itemOrBad} from '../exchanged-record.ts';
 import type {ImportOptions} from '../import-options.ts';
-import {documentOf} from './jsonl.ts';
+import {plainRecord} from '../plain-record.ts';
 import {type MarkupEvent, markupOf} from './markup.ts';
 
 interface Element {
@@ -24,8 +24,9 @@ export async function* readXml(
     const closed = step(stack, event);
     if (closed === undefined) continue;
     const {name, line, fields} = closed;
-    if (stack.length === 1) yield documentOf(documentIn(closed), options, line);
-    else {
+    if (stack.length === 1) {
+      yield itemOrBad(() => plainRecord(documentIn(closed), options, line), line);
+    } else {
       const parent = stack.at(-1);
       const value = fields.size === 0 ? closed.text.trim() : fields;
       if (parent !== undefined) addTo(parent.fields, name, value);

@@ -3,69 +3,22 @@
  * export and back, and what is refused or breaks off, which leaves nothing behind.
  */
 import assert from 'node:assert/strict';
-import {execFileSync} from 'node:child_process';
-import {mkdirSync, readdirSync, writeFileSync} from 'node:fs';
+import {readdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {after, before, test} from 'node:test';
 import {gzipSync} from 'node:zlib';
-import type {Client, Row} from '#server/client/client.ts';
+import type {Client} from '#server/client/client.ts';
 import {ServerError} from '#server/client/server-error.ts';
-import {
-  freePort,
-  type ServerProcess,
-  startServer,
-  temporaryRoot,
-} from '#server/testing/worlds/server-process.ts';
+import {assertRefused, type ExchangeWorld, startExchangeWorld} from './testing-exchange.ts';
 
-const root = temporaryRoot('exchange');
-let server: ServerProcess;
+let world: ExchangeWorld;
 let client: Client;
 
 before(async () => {
-  server = await startServer({
-    root,
-    port: await freePort(),
-    settings: {'svc.opencypher.loadCsv.allowFileUrls': true},
-  });
-  client = server.client();
+  world = await startExchangeWorld('exchange');
+  client = world.client;
 });
-
-after(async () => {
-  client.close();
-  await server.dispose();
-});
-
-async function* bytesOf(content: string | Buffer): AsyncGenerator<Buffer> {
-  yield Buffer.from(content);
-}
-
-function send(
-  database: string,
-  content: string | Buffer,
-  options: Readonly<Record<string, string>> = {},
-): Promise<Row> {
-  return client.importFile(database, bytesOf(content), {new: 'true', ...options}, () => {});
-}
-
-async function rows(database: string, text: string, language = 'sql'): Promise<readonly Row[]> {
-  return (await client.query(database, text, {language})).result;
-}
-
-async function* piecesOf(database: string, format: string): AsyncGenerator<Buffer> {
-  yield* client.exportFile(database, format);
-}
-
-/** The one file in the archive of an export. */
-async function exported(database: string, format: string): Promise<string> {
-  const parts: Buffer[] = [];
-  for await (const piece of piecesOf(database, format)) parts.push(piece);
-  const folder = join(root, `unpacked-${database}-${format}`);
-  mkdirSync(folder);
-  execFileSync('tar', ['xzf', '-', '-C', folder], {input: Buffer.concat(parts)});
-  const [name = ''] = readdirSync(folder);
-  assert.equal(name, `${database}.${format}`);
-  return execFileSync('cat', [join(folder, name)], {encoding: 'utf8', maxBuffer: 1 << 26});
-}
+after(() => world.close());
 
 const graph = {
   jsonl:
@@ -123,9 +76,9 @@ const graph = {
 for (const [name, content] of Object.entries(graph)) {
   test(`a graph from ${name}`, async () => {
     const database = `g-${name}`;
-    const answer = await send(database, content);
+    const answer = await world.send(database, content);
     assert.deepEqual([answer['vertices'], answer['edges'], answer['skipped']], [2, 1, 0]);
-    const found = await rows(
+    const found = await world.rows(
       database,
       'MATCH (a:Person)-[k:Knows]->(b:Person) RETURN a.name, a.born, b.name, k.since',
       'cypher',
@@ -139,9 +92,9 @@ for (const [name, content] of Object.entries(graph)) {
 test('rows of CSV as vertices, and then as edges between them', async () => {
   const people = 'id,name,note\n1,Ada,"a, ""b""\nc"\n2,Bea,\n';
   const vertices = {rows: 'vertex', vertexType: 'Person', typeIdProperty: 'id'};
-  const made = await send('csv', gzipSync(people), vertices);
+  const made = await world.send('csv', gzipSync(people), vertices);
   assert.deepEqual([made['format'], made['vertices']], ['csv', 2]);
-  const [ada] = await rows('csv', 'SELECT name, note FROM Person WHERE id = 1');
+  const [ada] = await world.rows('csv', 'SELECT name, note FROM Person WHERE id = 1');
   assert.deepEqual(ada, {name: 'Ada', note: 'a, "b"\nc'});
 });
 
@@ -152,15 +105,15 @@ test('documents from lists, objects, lines and XML', async () => {
     ['lines', '{"title":"One","n":1}\n{"title":"Two","n":{"deep":[1,2]}}\n'],
     ['xml', '<songs><song title="One"><n>1</n></song><song title="Two"><n a="2"/></song></songs>'],
   ] as const) {
-    const answer = await send(`d-${name}`, content, wish);
+    const answer = await world.send(`d-${name}`, content, wish);
     assert.equal(answer['documents'], 2, name);
-    const titles = await rows(`d-${name}`, 'SELECT title FROM Song ORDER BY title');
+    const titles = await world.rows(`d-${name}`, 'SELECT title FROM Song ORDER BY title');
     assert.deepEqual(titles, [{title: 'One'}, {title: 'Two'}], name);
   }
 });
 
 test('a probe says what there is and changes nothing', async () => {
-  const answer = await send('probed', graph.graphml, {probeOnly: 'true'});
+  const answer = await world.send('probed', graph.graphml, {probeOnly: 'true'});
   assert.equal(answer['format'], 'graphml');
   assert.deepEqual(answer['types'], [
     {kind: 'edge', name: 'Knows', entries: 1, properties: ['since']},
@@ -210,10 +163,10 @@ test('every type of value comes back from an export as it was', async () => {
   await run(
     'CREATE EDGE Light FROM (SELECT FROM Thing WHERE i = 2) TO (SELECT FROM Thing WHERE i = 1)',
   );
-  const first = await exported('all', 'jsonl');
-  const answer = await send('again', first);
+  const first = await world.exported('all', 'jsonl');
+  const answer = await world.send('again', first);
   assert.deepEqual([answer['documents'], answer['vertices'], answer['edges']], [1, 2, 2]);
-  const second = await exported('again', 'jsonl');
+  const second = await world.exported('again', 'jsonl');
   const withoutMoment = (text: string): string[] =>
     text
       .split('\n')
@@ -226,10 +179,10 @@ test('every type of value comes back from an export as it was', async () => {
 
 test('an export of the graph alone is read back by its own format', async () => {
   for (const format of ['graphml', 'graphson']) {
-    const text = await exported('g-jsonl', format);
-    const answer = await send(`back-${format}`, text);
+    const text = await world.exported('g-jsonl', format);
+    const answer = await world.send(`back-${format}`, text);
     assert.deepEqual([answer['format'], answer['vertices'], answer['edges']], [format, 2, 1]);
-    const found = await rows(
+    const found = await world.rows(
       `back-${format}`,
       'MATCH (a:Person)-[k:Knows]->(b:Person) RETURN a.name, a.born, b.name, k.since',
       'cypher',
@@ -240,7 +193,7 @@ test('an export of the graph alone is read back by its own format', async () => 
 });
 
 test('statements do the same with files of the server', async () => {
-  const path = join(root, 'people.jsonl');
+  const path = join(world.root, 'people.jsonl');
   writeFileSync(path, graph.jsonl);
   await client.createDatabase('sql');
   const imported = await client.command('sql', `IMPORT DATABASE 'file://${path}'`);
@@ -271,23 +224,14 @@ const bad: readonly (readonly [
 
 for (const [what, content, options, expected] of bad) {
   test(`refused, with nothing left: ${what}`, async () => {
-    await assert.rejects(send('bad', content, options), error => {
-      assert.ok(error instanceof ServerError, String(error));
-      assert.match(error.message, expected);
-      return true;
-    });
-    assert.ok(!(await client.databases()).includes('bad'));
-    assert.deepEqual(
-      readdirSync(join(root, 'databases')).filter(name => name.startsWith('.')),
-      [],
-    );
-    assert.deepEqual(readdirSync(join(root, 'temporary')), []);
+    await assertRefused(world.send('bad', content, options), expected);
+    await world.assertNothingLeft('bad');
   });
 }
 
 test('rows that cannot be read are left out where that is wanted', async () => {
   const content = '{"a":1}\n{"a":\n{"a":3}\n';
-  const answer = await send('skipping', content, {onRowError: 'skip'});
+  const answer = await world.send('skipping', content, {onRowError: 'skip'});
   assert.deepEqual([answer['documents'], answer['skipped']], [2, 1]);
 });
 
@@ -296,9 +240,9 @@ test('an archive is restored from a file of the server, and from no address insi
   const command = `restore database from-file file://${String(backupFile)}`;
   await assert.rejects(client.serverCommand(command), /encryptionKey is missing/);
   await client.serverCommand(command, {encryptionKey: 'key'});
-  const [ada] = await rows('from-file', 'SELECT name FROM Person WHERE id = 1');
+  const [ada] = await world.rows('from-file', 'SELECT name FROM Person WHERE id = 1');
   assert.deepEqual(ada, {name: 'Ada'});
-  assert.deepEqual(readdirSync(join(root, 'temporary')), []);
+  assert.deepEqual(readdirSync(join(world.root, 'temporary')), []);
   const inside = client.serverCommand('restore database inside http://127.0.0.1:1/a.zip');
   await assert.rejects(inside, error => error instanceof ServerError && error.status === 403);
 });
