@@ -22,7 +22,7 @@ import {RowTooLarge} from '#server/storage/store.ts';
 import {withLine} from './draft.ts';
 import type {BulkEntry, ForeignEnd} from './entry.ts';
 import type {CommitOutcome, LogIndex, Precondition} from '#server/transactions/commit.ts';
-import {keyText} from '#server/transactions/conflict-window.ts';
+import {keyText} from '#server/transactions/key-text.ts';
 import type {Database} from '#server/engine/database.ts';
 import {duplicateRefusal, requireNotRebuilding} from '#server/records/indexes.ts';
 import type {ReadSession} from '#server/transactions/transaction.ts';

@@ -16,7 +16,7 @@ import type {ChangedRecord, FoundList, KeptList, KeptLists} from '#server/indexe
 import {indexIdOf, indexPrefixBytes, indexRange} from '#server/layout/index-key.ts';
 import {ridBytes} from '#server/layout/namespace.ts';
 import {bucketOfEntry, positionOfEntry, termOfEntry} from '#server/layout/posting-key.ts';
-import {keyTextOf} from '#server/transactions/conflict-window.ts';
+import {keyTextOf} from '#server/transactions/key-text.ts';
 import type {ChangeListener, ChangeSubscription} from '#server/transactions/change-feed.ts';
 import type {Droppable, CacheMemory} from './cache-memory.ts';
 

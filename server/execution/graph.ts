@@ -10,9 +10,7 @@ import type {RecordKind, RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {EdgeRemoval} from '#server/records/records.ts';
 import type {EdgeChoice} from '#server/caches/adjacency-chunk.ts';
 import type {PinnedChunk} from '#server/caches/shared-adjacency.ts';
-import type {ColumnPart} from './stored/column-scan.ts';
-
-export type {ColumnPart};
+import type {Column} from '#server/caches/segment.ts';
 
 /** Gives things in portions; `close` is idempotent and must be called. */
 export interface Source<T> {
@@ -111,6 +109,18 @@ export interface EntrySource extends Source<IndexEntry> {
 export interface IndexLimit {
   readonly values: readonly Value[];
   readonly inclusive: boolean;
+}
+
+/** Part of a scan that has columns where they are kept. */
+export interface ColumnPart {
+  /** Undefined: only the records tell. */
+  readonly columns: readonly Column[] | undefined;
+  /** Writes the rows of the part's records into `into`; how many. Only with columns. */
+  select(into: Uint16Array): number;
+  /** The id of the record at a row; undefined without columns. */
+  readonly ridOf: ((row: number) => Rid) | undefined;
+  /** The same records, as a scan gives them. */
+  records(): Source<RecordValue>;
 }
 
 export interface Graph {

@@ -23,7 +23,7 @@ import {ridOfEntry} from '#server/layout/index-key.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import {ridsEqual, ridText} from '#server/model/rid.ts';
 import type {Rid} from '#server/model/value.ts';
-import {keyText, keyTextOf} from '#server/transactions/conflict-window.ts';
+import {keyText, keyTextOf} from '#server/transactions/key-text.ts';
 import {Scratch} from '#server/transactions/scratch.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 

@@ -9,7 +9,8 @@ import {Rid} from '#server/model/value.ts';
 import {createSeededRandom} from '#server/simulation/seeded-random.ts';
 import {PackedOperations} from './bulk-operations.ts';
 import type {Operation, Precondition} from './commit.ts';
-import {ConflictWindow, keyText} from './conflict-window.ts';
+import {ConflictWindow} from './conflict-window.ts';
+import {keyText} from './key-text.ts';
 import {decodeEntry, eachOperation, EntryEncoder, type EntryHead} from './entry.ts';
 
 const vertex = new Rid(1, 7);

@@ -9,7 +9,7 @@
 
 import type {BucketChange} from './bucket-changes.ts';
 import type {PackedOperations} from './bulk-operations.ts';
-import type {KeyTexts} from './conflict-window.ts';
+import type {KeyTexts} from './key-text.ts';
 
 /** Position in the log, from 1; 0 is before the first entry. */
 export type LogIndex = number;

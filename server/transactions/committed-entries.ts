@@ -20,7 +20,7 @@ import {isIndexKey} from '#server/layout/index-key.ts';
 import type {Reader, StoreSnapshot} from '#server/storage/store.ts';
 import type {ChangeFeed, EntrySubscription} from './change-feed.ts';
 import type {LogIndex} from './commit.ts';
-import {keyText} from './conflict-window.ts';
+import {keyText} from './key-text.ts';
 import {type Entry, eachOperation} from './entry.ts';
 import {OverlaidReader} from './own-writes/overlaid-reader.ts';
 import {WriteSet} from './own-writes/write-set.ts';

@@ -7,7 +7,7 @@
  * Why: docs/design/0015-overtaken-statements.md.
  */
 import type {Precondition} from './commit.ts';
-import {keyText} from './conflict-window.ts';
+import {keyText} from './key-text.ts';
 
 export class ConditionKeys {
   /** Nobody may write them. */

@@ -9,28 +9,11 @@
  *
  * Invariant T3: a precondition that was broken by an entry behind its snapshot is never accepted.
  */
-import {bufferOf} from '#server/platform/buffer-of.ts';
 import {PackedOperations} from './bulk-operations.ts';
 import type {CommitRequest, LogIndex, Operation, Precondition} from './commit.ts';
 import type {ConditionKeys} from './condition-keys.ts';
 import {KeyIndexes} from './recent/key-indexes.ts';
-
-/** Up to here one call over the bytes costs a quarter of making a Buffer of them. */
-const callBytesMax = 256;
-
-/** Bytes [start, end) as such a text. */
-export function keyTextOf(bytes: Uint8Array, start: number, end: number): string {
-  return Buffer.isBuffer(bytes)
-    ? bytes.toString('latin1', start, end)
-    : keyText(bytes.subarray(start, end));
-}
-
-/** A key as text: one character a byte, so that text order is byte order. */
-export function keyText(key: Uint8Array): string {
-  if (Buffer.isBuffer(key)) return key.toString('latin1');
-  if (key.length <= callBytesMax) return Reflect.apply(String.fromCharCode, undefined, key);
-  return bufferOf(key).toString('latin1');
-}
+import {keyText, type KeyTexts} from './key-text.ts';
 
 export type Verdict =
   | {readonly kind: 'holds'}
@@ -51,13 +34,6 @@ interface LargeCommit {
   ends?: ReadonlyMap<string, unknown>;
 }
 
-/** A set of keys, or a map by keys. */
-export interface KeyTexts {
-  readonly size: number;
-  has(key: string): boolean;
-  keys(): Iterable<string>;
-}
-
 interface Remembered {
   readonly index: LogIndex;
   readonly writes: readonly string[];
@@ -75,10 +51,15 @@ interface DeletedRange {
 }
 
 const holds: Verdict = {kind: 'holds'};
+
 const none: readonly string[] = [];
+
 const noOperations: readonly Operation[] = [];
+
 const bytesPerKey = 96;
+
 const largeCommitOperations = 128;
+
 /** A large commit keeps its values in memory while it is remembered. */
 const valueBytesGuess = 100;
 

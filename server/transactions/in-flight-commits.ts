@@ -14,7 +14,7 @@
  */
 import {Fifo} from '#server/base/fifo.ts';
 import type {CommitLog, CommitRequest, LogIndex, Operation} from './commit.ts';
-import {keyText} from './conflict-window.ts';
+import {keyText} from './key-text.ts';
 import type {Counter} from './entry.ts';
 import {DeleteWrite, PutWrite} from './own-writes/point-write.ts';
 import {WriteSet} from './own-writes/write-set.ts';

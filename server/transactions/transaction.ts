@@ -22,7 +22,7 @@ import type {
 import {BucketChanges} from './bucket-changes.ts';
 import type {CommitOutcome, LogIndex, Precondition, UniqueKeyName} from './commit.ts';
 import {ConditionKeys} from './condition-keys.ts';
-import {keyText} from './conflict-window.ts';
+import {keyText} from './key-text.ts';
 import {type Coordinator, largerThanAnEntry} from './coordinator.ts';
 import type {LiveView} from './recent/live-views.ts';
 import {KeyGap} from './own-writes/key-gap.ts';

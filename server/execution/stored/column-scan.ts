@@ -15,18 +15,7 @@ import {counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import type {BucketColumns, ColumnCache} from '#server/caches/column-cache.ts';
 import {type Column, type Segment, segmentRows} from '#server/caches/segment.ts';
-import type {Source} from '../graph.ts';
-
-export interface ColumnPart {
-  /** Undefined: only the records tell. */
-  readonly columns: readonly Column[] | undefined;
-  /** Writes the rows of the part's records into `into`; how many. Only with columns. */
-  select(into: Uint16Array): number;
-  /** The id of the record at a row; undefined without columns. */
-  readonly ridOf: ((row: number) => Rid) | undefined;
-  /** The same records, as a scan gives them. */
-  records(): Source<RecordValue>;
-}
+import type {ColumnPart, Source} from '../graph.ts';
 
 export interface ColumnScan {
   readonly reader: ReadContext;

@@ -5,7 +5,7 @@
  */
 import {createPackedRows, rowHeaderBytes} from '#server/storage/packed-rows.ts';
 import {type Reader, RowTooLarge} from '#server/storage/store.ts';
-import {keyText} from '../conflict-window.ts';
+import {keyText} from '../key-text.ts';
 
 /** Keys that come in order before a scan is tried; more of them where scans were of little use. */
 const risesMin = 8;

@@ -5,7 +5,7 @@
  * this one is many small ones, among which a key's last characters choose: keys of one kind differ
  * there most.
  */
-import type {KeyTexts} from '../conflict-window.ts';
+import type {KeyTexts} from '../key-text.ts';
 
 const wholeSizeMax = 1 << 15;
 /** A power of two. */

@@ -15,7 +15,7 @@ import {
   type Scanner,
   type ScanRange,
 } from '#server/storage/store.ts';
-import {keyText} from '../conflict-window.ts';
+import {keyText} from '../key-text.ts';
 import type {PointWrite} from './point-write.ts';
 import type {EmptiedRange, WriteSet} from './write-set.ts';
 

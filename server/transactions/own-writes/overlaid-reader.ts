@@ -4,7 +4,7 @@
  */
 import {packLookups} from '#server/storage/packed-rows.ts';
 import type {PackedRows, Reader, ScanOptions, Scanner, ScanRange} from '#server/storage/store.ts';
-import {keyText} from '../conflict-window.ts';
+import {keyText} from '../key-text.ts';
 import {scanMerged} from './merged-scanner.ts';
 import type {WriteSet} from './write-set.ts';
 

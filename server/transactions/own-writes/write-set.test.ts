@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import {createMemoryStore} from '#server/storage/memory/memory-store.ts';
 import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
 import type {Scanner} from '#server/storage/store.ts';
-import {keyText} from '../conflict-window.ts';
+import {keyText} from '../key-text.ts';
 import {scanMerged} from './merged-scanner.ts';
 import {WriteSet} from './write-set.ts';
 

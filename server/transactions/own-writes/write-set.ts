@@ -9,7 +9,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import type {Operation} from '../commit.ts';
-import type {KeyTexts} from '../conflict-window.ts';
+import type {KeyTexts} from '../key-text.ts';
 import {KeyMap} from './key-map.ts';
 import {DeleteWrite, type PointWrite, type PutWrite, ValueChunks} from './point-write.ts';
 
