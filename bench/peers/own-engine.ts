@@ -6,11 +6,10 @@
  * Measured is the processor time of the thread, which a busy machine does not stretch.
  */
 import assert from 'node:assert/strict';
-import {batchRowsDefault} from '#server/execution/batch.ts';
+import {batchRowsDefault, pause} from '#server/execution/batch.ts';
 import {Budget} from '#server/execution/budget.ts';
 import {type ExecutionContext, newWriteCounts, SubplanMemo} from '#server/execution/context.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
-import {pause} from '#server/execution/operator.ts';
 import {outputOf, prepareOutput} from '#server/execution/output.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import {QueryResult, type ResultOptions} from '#server/execution/query-result.ts';

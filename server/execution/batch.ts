@@ -10,6 +10,10 @@
 import type {Value} from '#server/model/value.ts';
 import type {Slot} from '#server/plan/expression.ts';
 
+/** Comes in the place of a batch: others should have a turn before the next one is asked for. */
+export const pause = Symbol('pause');
+export type Pause = typeof pause;
+
 export type Column = readonly Value[];
 export type Columns = readonly (Column | undefined)[];
 

@@ -14,13 +14,9 @@
  */
 import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import type {Batch} from './batch.ts';
+import type {Batch, Pause} from './batch.ts';
 import type {ExecutionContext} from './context.ts';
 import type {Compiler} from './closure.ts';
-
-/** Others should have a turn before the next batch is asked for. */
-export const pause = Symbol('pause');
-export type Pause = typeof pause;
 
 export type Batches = Generator<Batch | Pause, void, undefined>;
 

@@ -8,7 +8,8 @@
 import {assert} from '#server/base/assert.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {inputsOf} from '#server/plan/tree.ts';
-import {type Batches, type Operator, pause} from './operator.ts';
+import type {Batches, Operator} from './operator.ts';
+import {pause} from './batch.ts';
 
 /** What was measured of one node. */
 export interface NodeProfile {

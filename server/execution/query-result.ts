@@ -10,10 +10,9 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {RecordJson} from '#server/layout/record-json.ts';
 import type {RowEncoding} from '#server/model/row-encoding.ts';
-import {type Batch, unitBatch} from './batch.ts';
+import {type Batch, type Pause, pause, unitBatch} from './batch.ts';
 import type {ExecutionContext} from './context.ts';
 import {ThreadNeeded} from './missing-prerequisites.ts';
-import {type Pause, pause} from './operator.ts';
 import type {PlanRun} from './run.ts';
 import {GraphDocument} from './result/graph-document.ts';
 import {columnNames, type PreparedOutput, rowValue} from './output.ts';

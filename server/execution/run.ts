@@ -8,9 +8,9 @@
 import type {Timers} from '#server/platform/clock.ts';
 import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {type Batch, unitBatch} from './batch.ts';
+import {type Batch, pause, unitBatch} from './batch.ts';
 import type {ExecutionContext} from './context.ts';
-import {type Batches, type Operator, pause} from './operator.ts';
+import type {Batches, Operator} from './operator.ts';
 import {estimateValue} from './expressions/value-size.ts';
 import {type PreparedOutput, rowValue} from './output.ts';
 

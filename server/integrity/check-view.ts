@@ -6,7 +6,7 @@
  * depends on a damaged record is not judged, since nobody knows what it said.
  */
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
-import {pause, type Pause} from '#server/execution/operator.ts';
+import {pause, type Pause} from '#server/execution/batch.ts';
 import type {Budget} from '#server/execution/budget.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {recordKey} from '#server/layout/record-key.ts';

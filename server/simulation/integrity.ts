@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import {Budget} from '#server/execution/budget.ts';
-import {pause} from '#server/execution/operator.ts';
+import {pause} from '#server/execution/batch.ts';
 import {checkDatabase} from '#server/integrity/check.ts';
 import {CheckView} from '#server/integrity/check-view.ts';
 import {isWarning} from '#server/integrity/finding.ts';

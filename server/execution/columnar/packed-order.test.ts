@@ -9,7 +9,7 @@ import {Column} from '#server/caches/segment.ts';
 import {TextCodes} from '#server/caches/text-codes.ts';
 import {Budget} from '../budget.ts';
 import {tupleOrder} from '../operators/whole/row-order.ts';
-import {pause} from '../operator.ts';
+import {pause} from '../batch.ts';
 import type {PackedColumn} from './block.ts';
 import {PackedOrder} from './packed-order.ts';
 import {valueAt} from './column-values.ts';

@@ -10,7 +10,7 @@ import {compareText} from '#server/base/utf8.ts';
 import type {SortKey} from '#server/plan/node.ts';
 import type {TextCodes} from '#server/caches/text-codes.ts';
 import type {Budget} from '../budget.ts';
-import {type Pause, pause} from '../operator.ts';
+import {type Pause, pause} from '../batch.ts';
 import type {PackedColumn, Rows} from './block.ts';
 
 type Steps<T> = Generator<Pause, T, undefined>;

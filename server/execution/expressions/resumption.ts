@@ -8,7 +8,7 @@
  */
 import type {Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
-import {type Pause, pause} from '../operator.ts';
+import {type Pause, pause} from '../batch.ts';
 
 /** Leaves an expression whose sub-plan pauses. */
 export class Interruption extends Error {}

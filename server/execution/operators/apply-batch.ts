@@ -8,9 +8,9 @@
  */
 import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {type Batch, BatchBuilder} from '../batch.ts';
+import {type Batch, BatchBuilder, type Pause, pause} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
-import {type Batches, type Operator, type Pause, pause} from '../operator.ts';
+import type {Batches, Operator} from '../operator.ts';
 import {estimateValue} from '../expressions/value-size.ts';
 import {isRowWise, numbered, slotAbove} from './row-plan.ts';
 

@@ -11,9 +11,9 @@ import {assert, unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {type Batch, BatchBuilder} from '../batch.ts';
+import {type Batch, BatchBuilder, type Pause, pause} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
-import {type Batches, type Operator, type Pause, pause, type Preparation} from '../operator.ts';
+import type {Batches, Operator, Preparation} from '../operator.ts';
 import {prepareBatchedApply} from './apply-batch.ts';
 import {estimateValue} from '../expressions/value-size.ts';
 

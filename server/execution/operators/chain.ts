@@ -8,9 +8,9 @@
 import type {Rid, Value} from '#server/model/value.ts';
 import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {type Batch, BatchBuilder} from '../batch.ts';
+import {type Batch, BatchBuilder, type Pause, pause} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
-import {type Batches, type Operator, type Pause, pause, type Preparation} from '../operator.ts';
+import type {Batches, Operator, Preparation} from '../operator.ts';
 import {type RidKey, ridKey, ridOf, withRecords} from './hops/vertex-ids.ts';
 
 type Node = PlanNode & {readonly kind: 'chain'};

@@ -6,10 +6,10 @@
 import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {runsPlan} from '#server/plan/tree.ts';
-import {type Batch, unitBatch} from '../batch.ts';
+import {type Batch, type Pause, pause, unitBatch} from '../batch.ts';
 import {type Closure, Frame} from '../closure.ts';
 import {KeptValues} from '../expressions/value-size.ts';
-import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';
+import type {Operator, Preparation} from '../operator.ts';
 import {resumed, Resumption} from '../expressions/resumption.ts';
 
 type Node = PlanNode & {readonly kind: 'extend'};

@@ -5,7 +5,8 @@
  * for it, which matches a pattern or else makes it; SQL's UPSERT is of one record (`upsert`).
  */
 import type {PlanNode} from '#server/plan/node.ts';
-import {type Operator, pause, type Preparation} from '../operator.ts';
+import type {Operator, Preparation} from '../operator.ts';
+import {pause} from '../batch.ts';
 
 type Node = PlanNode & {readonly kind: 'fallback'};
 

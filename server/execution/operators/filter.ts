@@ -1,8 +1,8 @@
 /** `filter`: passes the rows for which the condition is true. Order: the input's. */
 import type {PlanNode} from '#server/plan/node.ts';
-import {unitBatch} from '../batch.ts';
+import {pause, unitBatch} from '../batch.ts';
 import {Frame} from '../closure.ts';
-import {type Operator, pause, type Preparation} from '../operator.ts';
+import type {Operator, Preparation} from '../operator.ts';
 
 type Node = PlanNode & {readonly kind: 'filter'};
 

@@ -4,9 +4,9 @@
  * Counts its memory against the budget until `release`.
  */
 import type {Value} from '#server/model/value.ts';
-import {Batch} from '../batch.ts';
+import {Batch, type Pause, pause} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
-import {type Batches, type Pause, pause} from '../operator.ts';
+import type {Batches} from '../operator.ts';
 import {estimateBatch} from '../expressions/value-size.ts';
 
 export class KeptRows {

@@ -7,7 +7,8 @@
 import type {PlanNode} from '#server/plan/node.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import {wholeNumber} from '../expressions/arithmetic.ts';
-import {type Operator, pause, type Preparation} from '../operator.ts';
+import type {Operator, Preparation} from '../operator.ts';
+import {pause} from '../batch.ts';
 import {argumentFrame} from './sources/source-rows.ts';
 
 export function prepareSkip(

@@ -3,10 +3,10 @@
  * unless `keepEmpty` lets a row without items pass with null.
  */
 import type {PlanNode} from '#server/plan/node.ts';
-import {BatchBuilder, unitBatch} from '../batch.ts';
+import {BatchBuilder, pause, unitBatch} from '../batch.ts';
 import {asItems} from '../expressions/access.ts';
 import {Frame} from '../closure.ts';
-import {type Operator, pause, type Preparation} from '../operator.ts';
+import type {Operator, Preparation} from '../operator.ts';
 
 type Node = PlanNode & {readonly kind: 'unnest'};
 

@@ -11,7 +11,7 @@ import {ridText} from '#server/model/rid.ts';
 import {PathValue, RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {ExecutionContext} from '../context.ts';
 import {itemsOf} from '../expressions/access.ts';
-import {type Pause, pause} from '../operator.ts';
+import {type Pause, pause} from '../batch.ts';
 import {degreeOf} from '../stored/hop-counts.ts';
 
 const hopsPerLook = 1_000;

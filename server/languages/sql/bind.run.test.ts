@@ -5,9 +5,8 @@
  */
 
 import assert from 'node:assert/strict';
-import {unitBatch} from '#server/execution/batch.ts';
+import {pause, unitBatch} from '#server/execution/batch.ts';
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
-import {pause} from '#server/execution/operator.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import {optimize} from '#server/optimizer/optimize.ts';
 import type {Slot} from '#server/plan/expression.ts';

@@ -3,7 +3,7 @@
  * be whole before its first byte may leave (a statement that commits).
  */
 import {ByteWriter} from '#server/base/byte-writer.ts';
-import {pause} from '#server/execution/operator.ts';
+import {pause} from '#server/execution/batch.ts';
 import {attributesOf} from '#server/execution/output.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
 import {jsonText} from '#server/model/json.ts';

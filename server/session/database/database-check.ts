@@ -9,7 +9,7 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {Budget} from '#server/execution/budget.ts';
-import {pause} from '#server/execution/operator.ts';
+import {pause} from '#server/execution/batch.ts';
 import {checkDatabase, checkPartCount} from '#server/integrity/check.ts';
 import {type CheckScope, CheckView} from '#server/integrity/check-view.ts';
 import type {Finding} from '#server/integrity/finding.ts';

@@ -6,7 +6,7 @@
  * Whatever ends it (the last piece, an error, `close`) ends the run exactly once.
  */
 import {Refusal} from '#server/base/errors.ts';
-import {type Pause, pause} from '#server/execution/operator.ts';
+import {type Pause, pause} from '#server/execution/batch.ts';
 import type {ExecutionPermit} from './admission.ts';
 import type {ResultCursor, ResultSummary} from '../session.ts';
 

@@ -7,7 +7,7 @@
  */
 import type {Budget} from '#server/execution/budget.ts';
 import {ThreadNeeded} from '#server/execution/missing-prerequisites.ts';
-import {type Pause, pause} from '#server/execution/operator.ts';
+import {type Pause, pause} from '#server/execution/batch.ts';
 import type {PulledResult, Streaming} from '../statements/stream-cursor.ts';
 
 export class RestartableResult implements PulledResult {

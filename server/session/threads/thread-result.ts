@@ -9,7 +9,7 @@
 import {bufferOf} from '#server/platform/buffer-of.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
-import {type Pause, pause} from '#server/execution/operator.ts';
+import {type Pause, pause} from '#server/execution/batch.ts';
 import type {PlanProfile} from '#server/execution/profile.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {KeysRead} from '#server/caches/shared-adjacency.ts';

@@ -14,7 +14,7 @@ import {NameDictionary} from '#server/catalog/names.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {type MemoryLedger, MemoryPool} from '#server/execution/budget.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
-import {pause} from '#server/execution/operator.ts';
+import {pause} from '#server/execution/batch.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
 import {createRecordJson} from '#server/execution/record-format.ts';
 import {type Portable, unpackPortable} from '#server/plan/portable.ts';

@@ -10,12 +10,11 @@
 import {Refusal} from '#server/base/errors.ts';
 import {assert} from '#server/base/assert.ts';
 import {Catalog} from '#server/catalog/catalog.ts';
-import {unitBatch} from '#server/execution/batch.ts';
+import {pause, unitBatch} from '#server/execution/batch.ts';
 import {Budget} from '#server/execution/budget.ts';
 import {type ExecutionContext, newWriteCounts, SubplanMemo} from '#server/execution/context.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
-import {pause} from '#server/execution/operator.ts';
 import {outputOf, prepareOutput, rowValue} from '#server/execution/output.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import {PlanProfile} from '#server/execution/profile.ts';

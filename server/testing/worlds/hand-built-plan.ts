@@ -10,7 +10,7 @@ import {Catalog} from '#server/catalog/catalog.ts';
 import {createIndex} from '#server/catalog/change-index.ts';
 import {createProperty} from '#server/catalog/change-property.ts';
 import {createType} from '#server/catalog/change-type.ts';
-import {type Batch, unitBatch} from '#server/execution/batch.ts';
+import {type Batch, pause, unitBatch} from '#server/execution/batch.ts';
 import {type ExecutionContext, newWriteCounts, SubplanMemo} from '#server/execution/context.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {Budget, type BudgetLimits} from '#server/execution/budget.ts';
@@ -21,7 +21,6 @@ import {
   type FunctionFamily,
   FunctionRegistry,
 } from '#server/execution/function-registry.ts';
-import {pause} from '#server/execution/operator.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import type {PlanProfile} from '#server/execution/profile.ts';
 import {addNumbers, isNumberValue} from '#server/model/number.ts';

@@ -9,10 +9,10 @@
 import type {RecordValue, Rid} from '#server/model/value.ts';
 import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import type {Batch} from '../../batch.ts';
+import {type Batch, pause} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
 import type {Hop} from '../../graph.ts';
-import {type Operator, pause, type Preparation} from '../../operator.ts';
+import type {Operator, Preparation} from '../../operator.ts';
 import {type HopFilter, HopFanOut, type PlacedHops} from './hop-fan-out.ts';
 import {prepareHopTest} from './hop-test.ts';
 import {RecordMemo} from '../writes/record-memo.ts';

@@ -11,9 +11,9 @@ import {Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {chunkVertices, type EdgeChoice} from '#server/caches/adjacency-chunk.ts';
 import type {PinnedChunk} from '#server/caches/shared-adjacency.ts';
-import {Batch, BatchBuilder} from '../../batch.ts';
+import {Batch, BatchBuilder, type Pause, pause} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {type Operator, type Pause, pause, type Preparation} from '../../operator.ts';
+import type {Operator, Preparation} from '../../operator.ts';
 import {idsOf, withRecords} from './vertex-ids.ts';
 import {endsOf, type VertexBlock, vertexIds, VertexSet, wordsPerBlock} from './vertex-set.ts';
 

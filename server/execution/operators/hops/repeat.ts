@@ -12,10 +12,10 @@
 import {groupKey} from '#server/model/compare.ts';
 import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {Batch, BatchBuilder, type Column} from '../../batch.ts';
+import {Batch, BatchBuilder, type Column, pause} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
 import {Frame, type Test} from '../../closure.ts';
-import {type Batches, type Operator, pause, type Preparation} from '../../operator.ts';
+import type {Batches, Operator, Preparation} from '../../operator.ts';
 import {bodyShape, type Successor, Successors, type ValueKey} from './successors.ts';
 
 type Node = PlanNode & {readonly kind: 'repeat'};

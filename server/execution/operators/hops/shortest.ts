@@ -11,11 +11,11 @@
  */
 import {PathValue, type Rid, type Value} from '#server/model/value.ts';
 import {type Direction, type PlanNode, reversed} from '#server/plan/node.ts';
-import {type Batch, BatchBuilder, unitBatch} from '../../batch.ts';
+import {type Batch, BatchBuilder, type Pause, pause, unitBatch} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
 import {asItems} from '../../expressions/access.ts';
 import {Frame} from '../../closure.ts';
-import {type Operator, type Pause, pause, type Preparation} from '../../operator.ts';
+import type {Operator, Preparation} from '../../operator.ts';
 import {allHops} from './follow.ts';
 import {type RidKey, ridKey, ridOf} from './vertex-ids.ts';
 import {type StepStart, WalkStep} from './walk-step.ts';

@@ -9,9 +9,9 @@
 import {groupKey} from '#server/model/compare.ts';
 import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {Batch, type Column} from '../../batch.ts';
+import {Batch, type Column, type Pause, pause} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {type Operator, type Pause, pause} from '../../operator.ts';
+import type {Operator} from '../../operator.ts';
 import {dependsOnlyOn, isRowWise, numbered, slotAbove} from '../row-plan.ts';
 
 type Node = PlanNode & {readonly kind: 'repeat'};

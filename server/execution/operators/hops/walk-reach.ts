@@ -6,8 +6,8 @@
  * the step that found it. Order: by depth, then in the order of finding.
  */
 import type {Rid} from '#server/model/value.ts';
-import {BatchBuilder} from '../../batch.ts';
-import {type Batches, pause} from '../../operator.ts';
+import {BatchBuilder, pause} from '../../batch.ts';
+import type {Batches} from '../../operator.ts';
 import {allHops} from './follow.ts';
 import {ridKey} from './vertex-ids.ts';
 import {bind, type WalkStart} from './walk-start.ts';

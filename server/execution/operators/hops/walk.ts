@@ -9,8 +9,8 @@
  * of each vertex whether to go on, which is `repeat`.
  */
 import type {Rid} from '#server/model/value.ts';
-import {BatchBuilder} from '../../batch.ts';
-import {type Batches, type Operator, pause, type Preparation} from '../../operator.ts';
+import {BatchBuilder, pause} from '../../batch.ts';
+import type {Batches, Operator, Preparation} from '../../operator.ts';
 import {allHops} from './follow.ts';
 import {type RidKey, ridKey, ridOf} from './vertex-ids.ts';
 import {type Step, WalkStep} from './walk-step.ts';

@@ -1,9 +1,9 @@
 /** `call`: the rows of a table function, its outputs bound by name. */
 import {Refusal} from '#server/base/errors.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {BatchBuilder} from '../../batch.ts';
+import {BatchBuilder, pause} from '../../batch.ts';
 import type {FunctionRegistry} from '../../function-registry.ts';
-import {type Operator, pause, type Preparation} from '../../operator.ts';
+import type {Operator, Preparation} from '../../operator.ts';
 import {argumentFrame} from './source-rows.ts';
 
 type Node = PlanNode & {readonly kind: 'call'};

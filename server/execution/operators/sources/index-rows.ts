@@ -10,12 +10,12 @@ import {isExactKey} from '#server/model/data-type.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {Slot} from '#server/plan/expression.ts';
 import type {IndexBound, PlanNode} from '#server/plan/node.ts';
-import type {Batch} from '../../batch.ts';
+import {type Batch, pause} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
 import {asItems, itemsOf} from '../../expressions/access.ts';
 import type {Closure, Frame} from '../../closure.ts';
 import type {IndexEntry, IndexLimit, IndexSpan, Source} from '../../graph.ts';
-import {type Batches, type Operator, pause, type Preparation} from '../../operator.ts';
+import type {Batches, Operator, Preparation} from '../../operator.ts';
 import {argumentFrame, repeatRow, sourceBatch} from './source-rows.ts';
 
 const firstRows = 16;

@@ -5,8 +5,8 @@
  * only records that are in all inputs are fetched.
  */
 import type {PlanNode} from '#server/plan/node.ts';
-import type {Batch} from '../../batch.ts';
-import {type Operator, type Pause, pause, type Preparation} from '../../operator.ts';
+import {type Batch, type Pause, pause} from '../../batch.ts';
+import type {Operator, Preparation} from '../../operator.ts';
 import type {ExecutionContext} from '../../context.ts';
 import type {Batches} from '../../operator.ts';
 import {idsOf, type RidKey, ridKey, withRecords} from '../hops/vertex-ids.ts';

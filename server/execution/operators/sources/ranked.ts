@@ -10,7 +10,8 @@ import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {effortOf} from '../../functions/searches.ts';
 import {float} from '../../functions/vectors/vector-arguments.ts';
-import {type Operator, pause, type Preparation} from '../../operator.ts';
+import type {Operator, Preparation} from '../../operator.ts';
+import {pause} from '../../batch.ts';
 import {argumentFrame, sourceBatch} from './source-rows.ts';
 
 type Node = PlanNode & {readonly kind: 'ranked'};

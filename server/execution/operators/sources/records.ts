@@ -10,7 +10,8 @@ import {RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {itemsOf} from '../../expressions/access.ts';
 import type {Graph} from '../../graph.ts';
-import {type Operator, pause, type Preparation} from '../../operator.ts';
+import type {Operator, Preparation} from '../../operator.ts';
+import {pause} from '../../batch.ts';
 import {scanRecords} from './scan.ts';
 import {argumentFrame, sourceBatch} from './source-rows.ts';
 

@@ -1,8 +1,7 @@
 /** `values`: literal rows, each cell an expression over the enclosing row. */
 import type {PlanNode} from '#server/plan/node.ts';
-import {BatchBuilder} from '../../batch.ts';
+import {BatchBuilder, pause} from '../../batch.ts';
 import type {Operator, Preparation} from '../../operator.ts';
-import {pause} from '../../operator.ts';
 import {argumentFrame} from './source-rows.ts';
 
 type Node = PlanNode & {readonly kind: 'values'};

@@ -10,7 +10,7 @@
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {segmentRows} from '#server/caches/segment.ts';
-import type {Batch} from '../../batch.ts';
+import {type Batch, type Pause, pause} from '../../batch.ts';
 import type {PackedColumn, Rows} from '../../columnar/block.ts';
 import {ColumnFold, type Grouped, type States} from '../../columnar/column-fold.ts';
 import {ColumnGroups} from '../../columnar/column-groups.ts';
@@ -23,7 +23,7 @@ import {
 } from '../../columnar/column-values.ts';
 import {SpareArrays} from '../../columnar/spare-arrays.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {type ColumnUse, type Pause, pause, type Preparation} from '../../operator.ts';
+import type {ColumnUse, Preparation} from '../../operator.ts';
 import {columnInput, type InputPart, spareRows} from './column-input.ts';
 import type {Group, Groups, PreparedAggregate} from './grouped.ts';
 

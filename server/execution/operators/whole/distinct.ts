@@ -1,9 +1,9 @@
 /** `distinct`: the first row of each distinct tuple, in the input's order. */
 import {groupKey, joinKeys} from '#server/model/compare.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {unitBatch} from '../../batch.ts';
+import {pause, unitBatch} from '../../batch.ts';
 import {Frame} from '../../closure.ts';
-import {type Operator, pause, type Preparation} from '../../operator.ts';
+import type {Operator, Preparation} from '../../operator.ts';
 
 type Node = PlanNode & {readonly kind: 'distinct'};
 

@@ -7,12 +7,12 @@
 import {joinKeys} from '#server/model/compare.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Aggregate, PlanNode} from '#server/plan/node.ts';
-import {type Batch, BatchBuilder, unitBatch} from '../../batch.ts';
+import {type Batch, BatchBuilder, type Pause, pause, unitBatch} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
 import {type Closure, Frame} from '../../closure.ts';
 import {estimateValue} from '../../expressions/value-size.ts';
 import {aggregate, type AggregateFunction} from '../../function-registry.ts';
-import {type Batches, type Operator, type Pause, pause} from '../../operator.ts';
+import type {Batches, Operator} from '../../operator.ts';
 import {ridKey, ridOf} from '../hops/vertex-ids.ts';
 
 type Node = PlanNode & {readonly kind: 'aggregate'};

@@ -7,10 +7,10 @@
 import {joinKeys} from '#server/model/compare.ts';
 import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {type Batch, BatchBuilder, unitBatch} from '../../batch.ts';
+import {type Batch, BatchBuilder, type Pause, pause, unitBatch} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
 import {type Closure, Frame} from '../../closure.ts';
-import {type Operator, type Pause, pause, type Preparation} from '../../operator.ts';
+import type {Operator, Preparation} from '../../operator.ts';
 import {KeptRows} from '../kept-rows.ts';
 
 type Node = PlanNode & {readonly kind: 'join'};

@@ -8,10 +8,10 @@
  */
 import {joinKeys} from '#server/model/compare.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {type Batch, BatchBuilder, unitBatch} from '../../batch.ts';
+import {type Batch, BatchBuilder, pause, unitBatch} from '../../batch.ts';
 import {Frame} from '../../closure.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {type Operator, pause, type Preparation} from '../../operator.ts';
+import type {Operator, Preparation} from '../../operator.ts';
 import {estimateBatch} from '../../expressions/value-size.ts';
 
 type Node = PlanNode & {readonly kind: 'select-per-group'};

@@ -9,11 +9,11 @@
 import type {Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {segmentRows} from '#server/caches/segment.ts';
-import type {Batch} from '../../batch.ts';
+import {type Batch, type Pause, pause} from '../../batch.ts';
 import type {PackedColumn} from '../../columnar/block.ts';
 import {PackedOrder} from '../../columnar/packed-order.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {type Batches, type ColumnUse, type Pause, pause, type Preparation} from '../../operator.ts';
+import type {Batches, ColumnUse, Preparation} from '../../operator.ts';
 import {
   type ColumnInput,
   columnInput,

@@ -7,11 +7,11 @@
  */
 import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import type {Batch} from '../../batch.ts';
+import {type Batch, type Pause, pause} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
 import {type Closure, Frame} from '../../closure.ts';
 import {KeptValues} from '../../expressions/value-size.ts';
-import {type Operator, type Pause, pause, type Preparation} from '../../operator.ts';
+import type {Operator, Preparation} from '../../operator.ts';
 import {KeptRows} from '../kept-rows.ts';
 import {tupleOrder, type TupleOrder} from './row-order.ts';
 import {prepareColumnSort} from './sort-columns.ts';

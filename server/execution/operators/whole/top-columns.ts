@@ -9,11 +9,11 @@
 import {numberOf} from '#server/model/number.ts';
 import {Double, type Value} from '#server/model/value.ts';
 import type {PlanNode, SortKey} from '#server/plan/node.ts';
-import type {Batch} from '../../batch.ts';
+import {type Batch, pause} from '../../batch.ts';
 import type {PackedColumn, Rows} from '../../columnar/block.ts';
 import {valueAt} from '../../columnar/column-values.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {type Batches, pause, type Preparation} from '../../operator.ts';
+import type {Batches, Preparation} from '../../operator.ts';
 import type {CandidateHeap} from './candidate-heap.ts';
 import {
   columnInput,

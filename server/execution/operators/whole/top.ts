@@ -8,11 +8,11 @@
 import {assert} from '#server/base/assert.ts';
 import {Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {type Batch, BatchBuilder, unitBatch} from '../../batch.ts';
+import {type Batch, BatchBuilder, pause, unitBatch} from '../../batch.ts';
 import {wholeNumber} from '../../expressions/arithmetic.ts';
 import {Frame} from '../../closure.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {type Batches, type Operator, pause, type Preparation} from '../../operator.ts';
+import type {Batches, Operator, Preparation} from '../../operator.ts';
 import {CandidateHeap, type CandidateRow} from './candidate-heap.ts';
 import {tupleOrder} from './row-order.ts';
 import {prepareColumnSort} from './sort-columns.ts';

@@ -9,12 +9,12 @@
 import type {MapValue, RecordValue} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {expressionsOf, runsPlan} from '#server/plan/tree.ts';
-import {type Batch, BatchBuilder, unitBatch} from '../../batch.ts';
+import {type Batch, BatchBuilder, type Pause, pause, unitBatch} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
 import {propertiesOf} from '../../expressions/access.ts';
 import {Frame} from '../../closure.ts';
 import {resumed, Resumption} from '../../expressions/resumption.ts';
-import {type Operator, type Pause, pause, type Preparation} from '../../operator.ts';
+import type {Operator, Preparation} from '../../operator.ts';
 import {type Assign, prepareAssignments} from './assignments.ts';
 import {ridOf} from '../hops/vertex-ids.ts';
 import {prepareWriteInput, writesOf} from './write-input.ts';

@@ -9,10 +9,10 @@
 import {ridsEqual} from '#server/model/rid.ts';
 import {type RecordValue, Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {type Batch, BatchBuilder} from '../../batch.ts';
+import {type Batch, BatchBuilder, type Pause, pause} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
 import type {EdgeTypes, Hop, HopEnds, Source} from '../../graph.ts';
-import {type Operator, type Pause, pause, type Preparation} from '../../operator.ts';
+import type {Operator, Preparation} from '../../operator.ts';
 import {isAmong, isLoopAgain} from '../hops/follow.ts';
 import {type RidKey, ridKey, ridOf} from '../hops/vertex-ids.ts';
 

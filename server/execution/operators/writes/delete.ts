@@ -7,9 +7,9 @@
 import {Refusal} from '#server/base/errors.ts';
 import {RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {BatchBuilder} from '../../batch.ts';
+import {BatchBuilder, pause} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {type Operator, pause, type Preparation} from '../../operator.ts';
+import type {Operator, Preparation} from '../../operator.ts';
 import {prepareWriteInput, withoutEdges, writesOf} from './write-input.ts';
 
 type Node = PlanNode & {readonly kind: 'delete'};

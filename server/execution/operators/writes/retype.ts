@@ -9,9 +9,9 @@ import {Refusal} from '#server/base/errors.ts';
 import {labelsOf} from '#server/model/labels.ts';
 import {RecordValue, Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {type Batch, BatchBuilder} from '../../batch.ts';
+import {type Batch, BatchBuilder, pause} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {type Operator, pause, type Preparation} from '../../operator.ts';
+import type {Operator, Preparation} from '../../operator.ts';
 import {requireLabels} from '../../missing-prerequisites.ts';
 import {prepareWriteInput, writesOf} from './write-input.ts';
 

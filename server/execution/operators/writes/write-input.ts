@@ -11,10 +11,10 @@ import {RecordValue, type Value} from '#server/model/value.ts';
 import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {effectsOf} from '#server/plan/properties.ts';
-import type {Batch} from '../../batch.ts';
+import {type Batch, type Pause, pause} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
 import type {NewRecord, WritableGraph} from '../../graph.ts';
-import {type Batches, type Operator, type Pause, pause, type Preparation} from '../../operator.ts';
+import type {Batches, Operator, Preparation} from '../../operator.ts';
 import {KeptRows} from '../kept-rows.ts';
 
 /** @param slot - Holds the records that will be written: kept as ids. */
