@@ -243,6 +243,26 @@ export const serverSettingRows = {
     dynamic: true,
     description: 'Largest body of a request as it arrives; streamed batches are not counted.',
   },
+  'svc.server.httpCompressionMinSize': {
+    type: 'size',
+    default: 32 * KB,
+    min: -1,
+    max: GB,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Answers of this size and more are compressed for clients that accept zstd, br or gzip, ' +
+      'and so are streamed rows; -1: none are.',
+  },
+  'svc.server.httpCorsOrigins': {
+    type: 'string',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Origins, between commas, whose pages may use this server from a browser, with ' +
+      'credentials: https://app.example, with its port unless it is the usual one.',
+  },
   'svc.server.plugins': {
     type: 'string',
     default: '',

@@ -19,6 +19,7 @@ import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Service} from '#server/session/session.ts';
 import type {SnapshotSource} from '#server/cluster/snapshot-source.ts';
+import {AllowedOrigins} from './message/cross-origin.ts';
 import type {Exchange} from './message/exchange.ts';
 import {IdempotentAnswers} from './message/idempotency.ts';
 import {LeaderGateway} from './relay/leader-gateway.ts';
@@ -81,6 +82,8 @@ export class HttpContext {
   readonly administration: Administration;
   readonly answers: IdempotentAnswers;
   readonly transport: Transport;
+  /** Sites whose pages may use this server from a browser. */
+  readonly origins: AllowedOrigins;
   /** Undefined: a server alone. */
   readonly gateway: LeaderGateway | undefined;
   readonly json = new JsonParser(bodyDepthMax, bodyValuesMax);
@@ -112,6 +115,7 @@ export class HttpContext {
     this.replayProtection = replayProtection;
     this.answers = new IdempotentAnswers(options);
     this.transport = new Transport(this.settings.get('svc.server.apiTokenTrustedProxies'));
+    this.origins = new AllowedOrigins(this.settings.get('svc.server.httpCorsOrigins'));
     const {cluster} = options;
     this.gateway = cluster && new LeaderGateway(this, cluster);
     this.#timings = new RequestTimings(() => options.clock.monotonic());

@@ -10,6 +10,7 @@ import type {Principal} from '#server/security/principal.ts';
 import {authenticate} from './message/authentication.ts';
 import {checkDeclaredLength} from './message/body.ts';
 import type {HttpContext} from './context.ts';
+import {checkSite, isPreflight, preflightHeaders} from './message/cross-origin.ts';
 import {Exchange, sessionHeader} from './message/exchange.ts';
 import {PlainFailure} from './message/failure.ts';
 import {clusterTokenHeader, invalidToken} from './relay/forwarded-headers.ts';
@@ -33,12 +34,18 @@ export async function dispatch(
   context.timings?.watch(exchange);
   try {
     checkCoding(request);
-    checkSite(request);
+    exchange.allowedOrigin = context.origins.of(request);
     const url = request.url ?? '/';
     const mark = url.indexOf('?');
     const path = mark < 0 ? url : url.slice(0, mark);
     if (mark >= 0) exchange.query = url.slice(mark + 1);
+    if (exchange.allowedOrigin !== undefined && isPreflight(request)) {
+      return exchange.answer(204, '', '', preflightHeaders);
+    }
     const match = router.match(request.method ?? 'GET', path);
+    // Some routes know for themselves whose pages may ask.
+    const judges = match?.route.admits !== undefined;
+    if (exchange.allowedOrigin === undefined && !judges) checkSite(request);
     if (match?.route.streamsBody !== true) checkDeclaredLength(request, context);
     if (match === undefined) {
       refuseAbsent(request.method ?? 'GET', path);
@@ -51,18 +58,6 @@ export async function dispatch(
   } catch (error) {
     exchange.fail(error);
   }
-}
-
-/**
- * A page of another site can have a browser send what it keeps of credentials: the user means
- * nothing of that.
- */
-function checkSite({headers, method = 'GET'}: IncomingMessage): void {
-  if (headers['sec-fetch-site'] !== 'cross-site' || ['GET', 'HEAD'].includes(method)) return;
-  throw new PlainFailure(403, 'Request of another site', {
-    detail:
-      'A browser sent this for a page of another site: send it from the own one, or a program',
-  });
 }
 
 /** A body in a coding that we do not take apart would be read as something else. */

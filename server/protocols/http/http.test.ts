@@ -355,7 +355,7 @@ const commands: readonly (readonly [string, number, unknown])[] = [
   ['profiler load nope.json', 400, 'Cannot execute command'],
   ['profiler reset', 200, undefined],
   ['profiler list', 200, undefined],
-  ['shutdown elsewhere', 501, 'Cannot execute command'],
+  ['shutdown elsewhere', 400, 'Cannot execute command'],
   ['shutdownnow', 400, 'Server command not valid'],
 ];
 

@@ -12,6 +12,15 @@ import type {MapValue} from '#server/model/value.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {KeptHolder} from '#server/session/kept-memory.ts';
 import {ResponseBuffer, type ResponseWriter} from '../raw-http/response-buffer.ts';
+import {
+  acceptedCoding,
+  codingHeaders,
+  type Coding,
+  compressed,
+  compressedFrom,
+  CompressedPieces,
+} from './compression.ts';
+import {originHeaders} from './cross-origin.ts';
 import {checkDeclaredLength, declaredLength, readBody} from './body.ts';
 import type {HttpContext} from '../context.ts';
 import {type FailureAnswer, failureAnswer, PlainFailure} from './failure.ts';
@@ -22,6 +31,13 @@ import {basePath} from '../router.ts';
 export const jsonType = 'application/json';
 export const ndjsonType = 'application/x-ndjson';
 export const sessionHeader = 'svc-session-id';
+
+/** What of an answer's head is known before its coding. */
+interface CompressedHead {
+  readonly status: number;
+  readonly contentType: string;
+  readonly headers: readonly string[];
+}
 
 const lingerMs = 500;
 const oneWriteBytesMax = 64 * 1024;
@@ -53,9 +69,14 @@ export class Exchange implements ResponseWriter {
   streamsBody = false;
   /** The client waits for a word before it sends its body. */
   awaitsContinue = false;
+  /** The origin of the page that sent it, where it is one that may; told in the answer. */
+  allowedOrigin: string | undefined;
   /** Whose request it is; undefined: nobody has shown who asks. */
   caller: Principal | undefined;
   #body: Buffer | undefined;
+  /** What compresses a streamed answer. */
+  #compressor: CompressedPieces | undefined;
+  #lastPiece: Promise<unknown> = Promise.resolve();
 
   constructor(context: HttpContext, request: IncomingMessage, response: ServerResponse) {
     this.context = context;
@@ -124,6 +145,20 @@ export class Exchange implements ResponseWriter {
     headers: readonly string[] = [],
   ): void {
     this.onAnswer?.({status, body, contentType});
+    const coding = this.#codingFor(body.length);
+    if (coding !== undefined) {
+      void this.#answerCompressed({status, contentType, headers}, Buffer.from(body), coding);
+      return;
+    }
+    this.#answerPlain(status, body, contentType, headers);
+  }
+
+  #answerPlain(
+    status: number,
+    body: string | Buffer,
+    contentType: string,
+    headers: readonly string[],
+  ): void {
     const head = this.#head(contentType, headers);
     if (status !== 204) {
       const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
@@ -136,6 +171,32 @@ export class Exchange implements ResponseWriter {
     this.response.writeHead(status, head);
     if (typeof body === 'string') this.response.end(body);
     else this.#end(body);
+  }
+
+  /** Undefined for what is sent as it is. */
+  #codingFor(length: number): Coding | undefined {
+    if (length < compressedFrom(this.context.settings)) return undefined;
+    return this.request.method === 'HEAD' ? undefined : acceptedCoding(this.#acceptEncoding);
+  }
+
+  get #acceptEncoding(): string | undefined {
+    return this.header('accept-encoding');
+  }
+
+  async #answerCompressed(
+    {status, contentType, headers}: CompressedHead,
+    body: Buffer,
+    coding: Coding,
+  ): Promise<void> {
+    try {
+      const small = await compressed(coding, body);
+      this.#answerPlain(status, small, contentType, [...headers, ...codingHeaders(coding)]);
+    } catch (error) {
+      // There is no memory for it: the answer is as good uncompressed.
+      const {requestId} = this;
+      this.context.options.logger.log('warn', 'answer.not-compressed', {requestId, error});
+      this.#answerPlain(status, body, contentType, headers);
+    }
   }
 
   #end(body: Buffer): void {
@@ -179,10 +240,22 @@ export class Exchange implements ResponseWriter {
     this.response.writeHead(status, this.#head(contentType, headers));
   }
 
+  /** Begins a chunked answer with status 200, compressed where the client asks for it. */
+  startRows(contentType: string, headers: readonly string[] = []): void {
+    const isWanted = compressedFrom(this.context.settings) < Number.POSITIVE_INFINITY;
+    const coding = isWanted ? acceptedCoding(this.#acceptEncoding) : undefined;
+    if (coding === undefined) return this.startStream(200, contentType, headers);
+    const compressor = new CompressedPieces(coding);
+    this.#compressor = compressor;
+    this.response.once('close', () => compressor.destroy());
+    this.startStream(200, contentType, [...headers, ...codingHeaders(coding)]);
+  }
+
   /** Begins to answer as another server answers: `headers` are all of its own. */
   relayHead(status: number, headers: readonly string[]): void {
     const {context} = this;
     const head = [...headers, 'X-Svc-Replay-Protection', context.replayProtection];
+    if (this.allowedOrigin !== undefined) head.push(...originHeaders(this.allowedOrigin));
     if (context.isStopping || this.#isUnread) head.push('Connection', 'close');
     this.response.writeHead(status, head);
   }
@@ -201,7 +274,8 @@ export class Exchange implements ResponseWriter {
   async write(piece: Buffer | string): Promise<void> {
     const {response} = this;
     if (response.destroyed) throw clientGone();
-    if (response.write(piece)) return;
+    const coded = this.#coded(piece);
+    if (response.write(coded instanceof Promise ? await coded : coded)) return;
     const stallMs = this.context.settings.get('svc.network.socketTimeout') * 2;
     await new Promise<void>((resolve, reject) => {
       const cancel = this.context.options.timers.after(stallMs, () => response.destroy());
@@ -218,9 +292,39 @@ export class Exchange implements ResponseWriter {
     });
   }
 
-  endStream(lastPiece: Buffer | string = ''): void {
-    if (lastPiece.length > 0) this.response.end(lastPiece);
-    else this.response.end();
+  /** Writes a piece of a chunked answer and waits for nobody. */
+  push(piece: Buffer): void {
+    const {response} = this;
+    const coded = this.#coded(piece);
+    if (!(coded instanceof Promise)) response.write(coded);
+    else coded.then(bytes => response.write(bytes)).catch(() => response.destroy());
+  }
+
+  endStream(lastPiece: Buffer | string = ''): Promise<void> | void {
+    const {response} = this;
+    const compressor = this.#compressor;
+    if (compressor !== undefined) {
+      return this.#inTurn(() => compressor.end(Buffer.from(lastPiece))).then(bytes => {
+        response.end(bytes);
+      });
+    }
+    if (lastPiece.length > 0) response.end(lastPiece);
+    else response.end();
+  }
+
+  /** A piece as it is sent. */
+  #coded(piece: Buffer | string): Buffer | string | Promise<Buffer> {
+    const compressor = this.#compressor;
+    return compressor === undefined
+      ? piece
+      : this.#inTurn(() => compressor.add(Buffer.from(piece)));
+  }
+
+  /** Pieces come out in the order in which they went in. */
+  #inTurn(code: () => Promise<Buffer>): Promise<Buffer> {
+    const coded = this.#lastPiece.then(code);
+    this.#lastPiece = coded.catch(() => undefined);
+    return coded;
   }
 
   #head(contentType: string, headers: readonly string[]): string[] {
@@ -231,6 +335,7 @@ export class Exchange implements ResponseWriter {
     if (contentType !== '') head.push('Content-Type', contentType);
     if (this.sessionId !== undefined) head.push(sessionHeader, this.sessionId);
     if (headers.length > 0) head.push(...headers);
+    if (this.allowedOrigin !== undefined) head.push(...originHeaders(this.allowedOrigin));
     if (context.isStopping) head.push('Connection', 'close');
     return head;
   }

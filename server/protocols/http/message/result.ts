@@ -32,8 +32,9 @@ export function answerResult(
   if (whole.length > 0) output.bytes(whole);
   else if (isDocument) output.text('null');
   output.bytes(surroundings.end(cursor.summary, isDocument));
-  writer.answerBytes(output);
+  const sent = writer.answerBytes(output);
   cursor.close();
+  return sent;
 }
 
 async function answerPieces(
@@ -54,14 +55,13 @@ async function answerPieces(
       output.bytes(piece);
       if (!streams && !output.mayGrow) {
         streams = true;
-        writer.startStream(200, jsonType);
+        writer.startRows(jsonType);
       }
       if (streams && output.length >= chunkBytes) await writer.write(output.take());
     }
     if (isDocument && pieces === 0) output.text('null');
     output.bytes(surroundings.end(cursor.summary, isDocument));
-    if (streams) writer.endStream(output.take());
-    else writer.answerBytes(output);
+    await (streams ? writer.endStream(output.take()) : writer.answerBytes(output));
   } finally {
     output.release();
     cursor.close();

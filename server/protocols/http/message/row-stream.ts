@@ -19,7 +19,7 @@ export async function streamRows(exchange: Exchange, cursor: ResultCursor): Prom
   const keepAlive = new KeepAlive(exchange);
   try {
     let piece = await cursor.next();
-    exchange.startStream(200, ndjsonType, ['Cache-Control', 'no-cache']);
+    exchange.startRows(ndjsonType, ['Cache-Control', 'no-cache']);
     keepAlive.start();
     const lines = new Lines(exchange, keepAlive);
     try {
@@ -28,10 +28,10 @@ export async function streamRows(exchange: Exchange, cursor: ResultCursor): Prom
         if (wait !== undefined) await wait;
       }
       const {limit, returned, truncated} = cursor.summary;
-      lines.end(JSON.stringify({stats: {limit, returned, truncated}}));
+      await lines.end(JSON.stringify({stats: {limit, returned, truncated}}));
     } catch (error) {
       if (error instanceof AssertionFailure) throw error;
-      lines.end(JSON.stringify({error: lateFailure(exchange, error)}));
+      await lines.end(JSON.stringify({error: lateFailure(exchange, error)}));
     }
   } finally {
     keepAlive.stop();
@@ -74,14 +74,14 @@ class Lines {
     }
     this.#cancelFlush ??= this.#exchange.context.options.timers.after(flushMs, () => {
       this.#cancelFlush = undefined;
-      if (this.#bytes > 0) this.#exchange.response.write(this.#take());
+      if (this.#bytes > 0) this.#exchange.push(this.#take());
     });
     return undefined;
   }
 
-  end(line: string): void {
+  end(line: string): Promise<void> | void {
     this.#waiting.push(Buffer.from(`${line}\n`));
-    this.#exchange.endStream(this.#take());
+    return this.#exchange.endStream(this.#take());
   }
 
   #take(): Buffer {
@@ -128,7 +128,7 @@ class KeepAlive {
       const silentMs = clock.monotonic() - this.#lastSent;
       const {response} = this.#exchange;
       if (silentMs >= this.#intervalMs && !response.writableNeedDrain && !response.destroyed) {
-        response.write('\n');
+        this.#exchange.push(Buffer.from('\n'));
         this.touch();
       }
       this.#arm(silentMs >= this.#intervalMs ? this.#intervalMs : this.#intervalMs - silentMs);

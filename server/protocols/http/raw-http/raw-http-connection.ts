@@ -14,6 +14,13 @@ import type {ResultCursor, RunRequest} from '#server/session/session.ts';
 import type {ResponseBuffer, ResponseWriter} from './response-buffer.ts';
 import {authenticateSocket, requireUsers} from '../message/authentication.ts';
 import type {HttpContext, KnownCredentials} from '../context.ts';
+import {
+  codingHeaders,
+  type Coding,
+  compressed,
+  compressedFrom,
+  CompressedPieces,
+} from '../message/compression.ts';
 import {clientGone, endsSession, jsonType, loggedFailure} from '../message/exchange.ts';
 import type {RawHttpListener} from './raw-http-listener.ts';
 import {invalidToken} from '../relay/forwarded-headers.ts';
@@ -80,6 +87,9 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   /** The status of the response that was begun last. */
   #status = ok;
   #unsentBytes = 0;
+  /** How the answer of the request under way is compressed, if it is large. */
+  #coding: Coding | undefined;
+  #compressor: CompressedPieces | undefined;
 
   constructor(rawHttp: RawHttpListener, socket: Socket) {
     this.context = rawHttp.context;
@@ -154,6 +164,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
 
   readonly #onClose = (): void => {
     this.#resume?.();
+    this.#compressor?.destroy();
     this.#listener.remove(this);
   };
 
@@ -207,6 +218,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     const {head} = known;
     this.database = head.database;
     this.transactionId = head.sessionId;
+    this.#coding = head.coding;
     const begunAt = this.context.options.clock.monotonic();
     this.#begunAt = begunAt;
     this.#attempt({known, bytes, begunAt, attempts: 1});
@@ -450,22 +462,39 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     return this.#listener.bytes();
   }
 
-  answerBytes(bytes: ResponseBuffer): void {
+  answerBytes(bytes: ResponseBuffer): Promise<void> | void {
     this.#status = ok;
+    const coding = this.#coding;
+    if (coding !== undefined && bytes.length >= compressedFrom(this.context.settings)) {
+      return this.#answerCompressed(bytes.take(), coding);
+    }
     this.#send(this.#listener.answers.whole(bytes, this.#sessionId));
     // What the kernel has taken may be written over.
     if (this.#socket.writableLength === 0) this.#listener.takeBack(bytes);
   }
 
-  startStream(status: number, contentType: string): void {
+  async #answerCompressed(body: Buffer, coding: Coding): Promise<void> {
+    try {
+      this.#answer(ok, codingHeaders(coding), await compressed(coding, body));
+    } catch (error) {
+      // There is no memory for it: the answer is as good uncompressed.
+      this.context.options.logger.log('warn', 'answer.not-compressed', {error});
+      this.#answer(ok, [], body);
+    }
+  }
+
+  startRows(contentType: string): void {
     this.#isChunked = true;
-    this.#status = status;
+    this.#status = ok;
+    const isWanted = compressedFrom(this.context.settings) < Number.POSITIVE_INFINITY;
+    const coding = isWanted ? this.#coding : undefined;
+    this.#compressor = coding && new CompressedPieces(coding);
     const head = this.#listener.answers.any({
-      status,
+      status: ok,
       contentType,
       requestId: this.context.nextRequestId(),
       sessionId: this.#sessionId,
-      headers: [],
+      headers: coding === undefined ? [] : codingHeaders(coding),
       length: undefined,
     });
     this.#send(Buffer.from(head, 'latin1'));
@@ -474,7 +503,8 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   /** Writes a chunk and waits until the reader keeps up. */
   async write(piece: Buffer): Promise<void> {
     if (!this.#socket.writable) throw clientGone();
-    this.#send(chunk(piece));
+    const coded = this.#compressor === undefined ? piece : await this.#compressor.add(piece);
+    if (coded.length > 0) this.#send(chunk(coded));
     if (!this.#drains) return;
     await new Promise<void>(resolve => {
       this.#resume = resolve;
@@ -482,10 +512,17 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     if (!this.#socket.writable) throw clientGone();
   }
 
-  endStream(lastPiece: Buffer): void {
+  endStream(lastPiece: Buffer): Promise<void> | void {
+    const compressor = this.#compressor;
+    if (compressor === undefined) return this.#endChunks(lastPiece);
+    return compressor.end(lastPiece).then(bytes => this.#endChunks(bytes));
+  }
+
+  #endChunks(lastPiece: Buffer): void {
     const last = lastPiece.length === 0 ? none : chunk(lastPiece);
     this.#send(Buffer.concat([last, lastChunk]));
     this.#isChunked = false;
+    this.#compressor = undefined;
   }
 
   full({status, text}: ResponseHead, body: Buffer): void {

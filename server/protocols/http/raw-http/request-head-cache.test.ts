@@ -24,7 +24,10 @@ const headBytes = Buffer.from('head\r\n\r\n');
 
 function knownHead(): CachedRequestHead {
   const head = {route: 'query', database: 'db', caller: 'x', bodyBytes: 0} as const;
-  return new CachedRequestHead({...head, sessionId: undefined, requested: undefined}, headBytes);
+  return new CachedRequestHead(
+    {...head, sessionId: undefined, requested: undefined, coding: undefined},
+    headBytes,
+  );
 }
 
 /** The long way; undefined when the body is refused. */

@@ -14,6 +14,7 @@ import {
   forwardedUserHeader,
   type PeerCredentials,
 } from '../relay/forwarded-headers.ts';
+import {acceptedCoding, type Coding} from '../message/compression.ts';
 import {readConsistencies, type ReadConsistency} from '#server/cluster/read-consistency-gate.ts';
 
 type LaneRoute = 'query' | 'command' | 'begin' | 'commit' | 'rollback' | 'mcp';
@@ -28,6 +29,8 @@ export interface RequestHead {
   readonly sessionId: string | undefined;
   /** What the head says of the freshness of reads; undefined: nothing. */
   readonly requested: ReadConsistency | undefined;
+  /** How a large answer is to be compressed; undefined: not at all. */
+  readonly coding: Coding | undefined;
 }
 
 export const headBytesMax = 2_048;
@@ -85,7 +88,8 @@ export function parseRequestHead(text: string): RequestHead | undefined {
   const sessionId = headers.get('svc-session-id');
   const requested = consistencyOf(headers);
   if (requested === 'odd') return undefined;
-  return {route: route as LaneRoute, database, caller, bodyBytes, sessionId, requested};
+  const coding = acceptedCoding(headers.get('accept-encoding'));
+  return {route: route as LaneRoute, database, caller, bodyBytes, sessionId, requested, coding};
 }
 
 /** A request that another member relayed has all three; without one of them it is none. */

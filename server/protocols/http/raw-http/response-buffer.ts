@@ -12,13 +12,13 @@ export interface ResponseWriter {
   readonly context: HttpContext;
   /** Empty bytes to put an answer into. */
   bytes(): ResponseBuffer;
-  /** Writes a complete JSON answer with status 200 and takes the bytes. */
-  answerBytes(bytes: ResponseBuffer): void;
-  /** Begins a chunked answer. */
-  startStream(status: number, contentType: string): void;
+  /** Writes a complete JSON answer with status 200; a promise only where it is compressed. */
+  answerBytes(bytes: ResponseBuffer): Promise<void> | void;
+  /** Begins a chunked answer with status 200, compressed where the client asks for it. */
+  startRows(contentType: string): void;
   /** Writes a piece and waits for the reader. @throws {PlainFailure} when the client is gone. */
   write(piece: Buffer): Promise<void>;
-  endStream(lastPiece: Buffer): void;
+  endStream(lastPiece: Buffer): Promise<void> | void;
 }
 
 const bufferedMax = 16 * 1024 * 1024;

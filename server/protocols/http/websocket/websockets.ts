@@ -13,6 +13,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {HttpContext} from '../context.ts';
 import {authenticate} from '../message/authentication.ts';
 import {Exchange} from '../message/exchange.ts';
+import {hostOf} from '../message/cross-origin.ts';
 import {PlainFailure} from '../message/failure.ts';
 import {ChangeConnection} from './change-connection.ts';
 
@@ -68,6 +69,7 @@ export class WebSockets {
     if (this.#context.isStopping) throw new Refusal('server.stopping', 'the server is stopping');
     await authenticate(exchange);
     const origin = exchange.header('origin');
+    if (this.#context.origins.of(exchange.request) !== undefined) return;
     if (origin === undefined || hostOf(origin) === exchange.header('host')) return;
     throw new PlainFailure(403, 'Security error', {
       detail: 'A page of another host may not open a WebSocket here',
@@ -103,8 +105,4 @@ export class WebSockets {
     });
     return server;
   }
-}
-
-function hostOf(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host : undefined;
 }
