@@ -298,9 +298,9 @@ interface Services {
   readonly copies: MemberCopies | undefined;
   readonly archives: ServerBackups;
   readonly exchanges: ExchangeService;
-  /** Undefined in a build without it. */
   /** Asks single members of the cluster; undefined on a server alone. */
   readonly members: MemberRequests | undefined;
+  /** Undefined in a build without it. */
   readonly agents: AgentModule | undefined;
   /** Resolves with the reason when somebody asks the server to stop. */
   readonly stop: PromiseWithResolvers<string>;

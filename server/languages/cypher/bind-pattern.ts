@@ -13,8 +13,6 @@ import type {NodePattern, PathSelector, Pattern, PatternHop, RelationshipPattern
 import {
   type BindContext,
   type Bound,
-  type Kind,
-  conjunction,
   filtered,
   literal,
   nothing,
@@ -24,10 +22,12 @@ import {
   type Variable,
   withVariables,
 } from './bind-context.ts';
-import {bindCondition, bindExpression} from './bind-expression.ts';
+import {bindCondition} from './bind-expression.ts';
+import {MetRelationships, type PathMode} from './met-relationships.ts';
+import {PatternNames} from './pattern-names.ts';
+import {propertyTerms, stepCondition, whereTerms} from './bind-terms.ts';
 import {
   hasSubplan,
-  innerNamesOf,
   isAcyclic,
   isLoop,
   isOneLength,
@@ -42,16 +42,12 @@ import {
   edgeTypes,
   labelTest,
   labelTests,
-  mayShare,
   plainLabels,
   plainTypes,
   scannedLabel,
 } from './bind-label.ts';
 
 type Hop = Extract<PatternHop, {kind: 'hop'}>;
-
-/** Types of relationships: empty for all, undefined for none that there is. */
-type Types = readonly string[] | undefined;
 
 /** One round of a repeated part: where it begins and ends, and what it meets. */
 interface Round extends Bound {
@@ -66,24 +62,22 @@ export class PatternBinder {
   readonly #context: BindContext;
   #scope: Scope;
   #plan: PlanNode;
-  /** Relationships of this MATCH so far, in the order they were bound. */
-  readonly #found: Slot[] = [];
-  /** Relationships that no other one may equal. */
-  readonly #edges: {readonly slot: Slot; readonly isList: boolean; readonly types: Types}[] = [];
+  readonly #met: MetRelationships;
   /** Slots of nodes without a name, by the pattern they stand in. */
   readonly #unnamed = new Map<NodePattern, Slot>();
-  /** What the names of this MATCH itself stand for. */
-  readonly #kinds = new Map<string, Kind>();
+  readonly #names: PatternNames;
   /** Whether a relationship may be met again everywhere. */
   readonly #repeats: boolean;
   /** What may be met again in the pattern that is being bound. */
-  #mode: 'walk' | 'trail' | 'acyclic' = 'trail';
+  #mode: PathMode = 'trail';
   /** Whether a walk gives one shortest path to each node instead of all. */
   #isNearest = false;
 
   constructor(context: BindContext, bound: Bound, repeats = false) {
     this.#repeats = repeats;
     this.#context = context;
+    this.#names = new PatternNames(context);
+    this.#met = new MetRelationships(context);
     this.#plan = bound.plan;
     this.#scope = bound.scope;
   }
@@ -94,7 +88,7 @@ export class PatternBinder {
 
   /** Binds patterns that hang on something bound first: they cost least. */
   bindAll(patterns: readonly Pattern[]): void {
-    for (const pattern of patterns) this.#checkNames(pattern);
+    for (const pattern of patterns) this.#names.check(pattern, this.#scope);
     const selected = patterns.find(pattern => pattern.selector !== undefined);
     if (selected !== undefined && patterns.length > 1) {
       this.#context.refuse(
@@ -112,46 +106,6 @@ export class PatternBinder {
       const [pattern] = left.splice(at, 1);
       if (pattern !== undefined) this.#bindPattern(pattern);
     }
-  }
-
-  /** Names keep their meaning, as they are written: a node is no relationship, a path is new. */
-  #checkNames(pattern: Pattern): void {
-    for (const {name, kind} of namesOf(pattern)) {
-      const {text, at} = name;
-      const known = this.#kinds.get(text) ?? this.#scope.variables.get(text)?.kind;
-      if (text === pattern.name?.text) this.#context.alreadyBound(at, text);
-      if (known !== undefined && known !== kind && known !== 'any' && known !== 'null') {
-        if (!(kind === 'relationships' && known === 'list')) this.#conflict(at, text);
-      }
-      const isEdge = kind === 'relationship' || kind === 'relationships';
-      if (isEdge && this.#kinds.has(text)) {
-        this.#context.refuse(
-          at,
-          'RelationshipUniquenessViolation',
-          `the relationship '${text}' stands twice in one pattern`,
-        );
-      }
-      this.#kinds.set(text, kind);
-    }
-    for (const {text, at} of innerNamesOf(pattern)) {
-      if (this.#kinds.has(text) || this.#scope.variables.has(text))
-        this.#context.alreadyBound(at, text);
-      this.#kinds.set(text, 'list');
-    }
-    const {name} = pattern;
-    if (name === undefined) return;
-    if (this.#kinds.has(name.text) || this.#scope.variables.has(name.text)) {
-      this.#context.alreadyBound(name.at, name.text);
-    }
-    this.#kinds.set(name.text, 'path');
-  }
-
-  #conflict(at: number, name: string): never {
-    return this.#context.refuse(
-      at,
-      'VariableTypeConflict',
-      `'${name}' stands for another kind of value already`,
-    );
   }
 
   #bindPattern(pattern: Pattern): void {
@@ -256,7 +210,7 @@ export class PatternBinder {
       scope: this.#scope,
       start,
       end: this.#requireSlot(backwards ? first : last),
-      edges: this.#found,
+      edges: this.#met.slots,
       vertices: nodes.map(node => this.#requireSlot(node)).filter(slot => slot !== start),
     };
   }
@@ -342,32 +296,11 @@ export class PatternBinder {
   #nodeTerms(node: NodePattern, slot: Slot, known?: string): readonly Expression[] {
     const value = slotOf(slot);
     const labels = node.labels === undefined ? [] : labelTests(value, node.labels, known);
-    return [...labels, ...this.#propertyTerms(node, value), ...this.#whereTerms(node)];
-  }
-
-  #propertyTerms(
-    {properties}: Pick<NodePattern, 'properties'>,
-    value: Expression,
-  ): readonly Expression[] {
-    if (properties === undefined) return [];
-    if (properties.kind === 'parameter') {
-      return this.#context.refuse(
-        properties.at,
-        'InvalidParameterUse',
-        'a parameter cannot stand for the properties of a pattern that is searched',
-      );
-    }
-    return properties.entries.map(entry =>
-      operator(
-        'same',
-        {kind: 'property', of: value, name: entry.key.text, each: false},
-        bindExpression(this.#context, {...this.#scope, allowsPatterns: false}, entry.value),
-      ),
-    );
-  }
-
-  #whereTerms({where}: Pick<NodePattern, 'where'>): readonly Expression[] {
-    return where === undefined ? [] : [bindExpression(this.#context, this.#scope, where)];
+    return [
+      ...labels,
+      ...propertyTerms(this.#context, this.#scope, node, value),
+      ...whereTerms(this.#context, this.#scope, node),
+    ];
   }
 
   /** @param backwards - Whether the hop is walked from its right end to its left one. */
@@ -423,7 +356,10 @@ export class PatternBinder {
       const slot = values[at] ?? edges;
       this.#name(name.text, {slot, kind: isEdges ? 'relationships' : 'list'});
     });
-    this.#plan = filtered(this.#plan, [...this.#unlike(found, []), ...this.#arrive(node, to)]);
+    this.#plan = filtered(this.#plan, [
+      ...this.#met.addList(found, [], mode),
+      ...this.#arrive(node, to),
+    ]);
     return found;
   }
 
@@ -458,7 +394,7 @@ export class PatternBinder {
     const known = this.#slotOf(node);
     const to = known ?? context.newSlot();
     const types = this.#types(relationship);
-    const unlike = this.#others(types);
+    const unlike = this.#met.others(types, this.#mode);
     const hop = {
       from,
       direction,
@@ -481,9 +417,12 @@ export class PatternBinder {
     if (relationship.types !== undefined && plainTypes(relationship.types) === undefined) {
       terms.push(labelTest(value, relationship.types));
     }
-    terms.push(...this.#propertyTerms(relationship, value), ...this.#whereTerms(relationship));
+    terms.push(
+      ...propertyTerms(context, this.#scope, relationship, value),
+      ...whereTerms(context, this.#scope, relationship),
+    );
     for (const list of unlike.lists) terms.push(operator('disjoint', slotOf(edge), slotOf(list)));
-    this.#met(edge, {isList: false, types});
+    this.#met.add({slot: edge, isList: false, types}, this.#mode);
     if (known === undefined) terms.push(...this.#nodeTerms(node, to));
     else terms.push(...this.#nodeTerms(node, known));
     this.#plan = filtered(this.#plan, terms);
@@ -523,59 +462,14 @@ export class PatternBinder {
       path: undefined,
       depth: undefined,
       edge,
-      condition: this.#stepCondition(relationship, edge, types === undefined),
+      condition: stepCondition(context, this.#scope, relationship, edge, types === undefined),
     };
     const [found = edges] = this.#inOrder([edges], backwards);
-    const terms: Expression[] = [...this.#unlike(found, types)];
+    const terms: Expression[] = [...this.#met.addList(found, types, mode)];
     if (bound !== undefined) terms.push(operator('same', slotOf(found), slotOf(bound.slot)));
     else if (name !== undefined) this.#name(name.text, {slot: found, kind: 'relationships'});
     this.#plan = filtered(this.#plan, [...terms, ...this.#arrive(node, to)]);
     return found;
-  }
-
-  /** What every relationship of a path must be; in its condition the name stands for the one. */
-  #stepCondition(
-    relationship: RelationshipPattern,
-    edge: Slot,
-    isNone: boolean,
-  ): Expression | undefined {
-    const {name, types, where} = relationship;
-    const value = slotOf(edge);
-    const terms: Expression[] = isNone ? [literal(false)] : [];
-    if (types !== undefined && plainTypes(types) === undefined) terms.push(labelTest(value, types));
-    terms.push(...this.#propertyTerms(relationship, value));
-    if (where !== undefined) {
-      const named: readonly (readonly [string, Variable])[] =
-        name === undefined ? [] : [[name.text, {slot: edge, kind: 'relationship'}]];
-      terms.push(bindCondition(this.#context, withVariables(this.#scope, named), where));
-    }
-    return conjunction(terms);
-  }
-
-  /** Finds the earlier relationships that one of these types could equal. */
-  #others(types: readonly string[] | undefined): {
-    readonly single: readonly Slot[];
-    readonly lists: readonly Slot[];
-  } {
-    if (this.#mode === 'walk') return {single: [], lists: []};
-    const others = this.#edges.filter(other => mayShare(this.#context, other.types, types));
-    return {
-      single: others.filter(other => !other.isList).map(other => other.slot),
-      lists: others.filter(other => other.isList).map(other => other.slot),
-    };
-  }
-
-  /** Remembers a relationship, or a list of them, that no later one may be. */
-  #met(slot: Slot, edge: {readonly isList: boolean; readonly types: Types}): void {
-    this.#found.push(slot);
-    if (this.#mode !== 'walk') this.#edges.push({slot, ...edge});
-  }
-
-  /** A list of relationships has none of those before it. */
-  #unlike(slot: Slot, types: Types): readonly Expression[] {
-    const {single, lists} = this.#others(types);
-    this.#met(slot, {isList: true, types});
-    return [...single, ...lists].map(other => operator('disjoint', slotOf(slot), slotOf(other)));
   }
 
   #bindShortest(pattern: Pattern, all: boolean): void {
@@ -589,7 +483,8 @@ export class PatternBinder {
     const {relationship} = hop;
     const types = this.#types(relationship);
     const [path, edge] = [context.newSlot(), context.newSlot()];
-    const condition = this.#stepCondition(relationship, edge, types === undefined);
+    const isNone = types === undefined;
+    const condition = stepCondition(context, this.#scope, relationship, edge, isNone);
     this.#plan = {
       kind: 'shortest',
       input: this.#plan,
