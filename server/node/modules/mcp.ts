@@ -2,11 +2,11 @@
 import {existsSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {Refusal} from '#server/base/errors.ts';
-import type {Settings} from '#server/base/setting-values.ts';
 import {AgentServer} from '#server/protocols/mcp/agent-server.ts';
 import {dataPathsIn} from '../data-paths.ts';
 import {stampOf, watchFiles} from '../keys/watched-files.ts';
 import type {AgentModule, AgentModuleOptions} from './agent-module.ts';
+import {ownHosts} from './own-hosts.ts';
 
 export const mcpModule: ((options: AgentModuleOptions) => AgentModule) | undefined = options => {
   const server = new AgentServer({...options, ownHosts: ownHosts(options.settings)});
@@ -54,12 +54,4 @@ function watchDocument(
 function notAdmitted(user: string): Refusal {
   const message = `allowedUsers in config/mcp-config.json does not admit ${user}: add that name`;
   return new Refusal('start.refused', message);
-}
-
-const allInterfaces: ReadonlySet<string> = new Set(['', '0.0.0.0', '::', '[::]']);
-
-/** Where the settings say that this server is reached: the interface on which it listens. */
-function ownHosts(settings: Settings): readonly string[] {
-  const host = settings.get('svc.server.httpIncomingHost');
-  return allInterfaces.has(host) ? [] : [host];
 }

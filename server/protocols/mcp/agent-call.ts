@@ -1,24 +1,31 @@
 /** One request of a caller to the agent tool server: what tools ask and work with. */
-import {requiresLeader} from '#server/cluster/leadership.ts';
+import {leaderNeeded, requiresLeader} from '#server/cluster/leadership.ts';
 import type {AgentCaller, AgentServer} from './agent-server.ts';
+import type {RequestId} from './message.ts';
 import {notPermitted, type Permission} from './permissions.ts';
 import {Policy} from './policy.ts';
 import type {ToolCall, ToolHead} from './tool.ts';
 import {ToolRefusal} from './tool-refusal.ts';
 
 const namesShownMax = 100;
+const conversationBytes = 16;
 
 export class AgentCall implements ToolCall {
   readonly server: AgentServer;
   readonly caller: AgentCaller;
   /** The policy of the configuration as it is when the request begins. */
   readonly policy: Policy;
+  /** Aborted when the client is gone, or cancels the message that is carried out. */
+  signal: AbortSignal | undefined;
+  /** The conversation that a message has begun. */
+  begun: string | undefined;
   #hasWritten = false;
 
   constructor(server: AgentServer, caller: AgentCaller) {
     this.server = server;
     this.caller = caller;
     this.policy = new Policy(server.configuration.value, caller.principal.name);
+    this.signal = caller.signal;
   }
 
   /** Whether there is an agent tool server. */
@@ -50,10 +57,6 @@ export class AgentCall implements ToolCall {
     return this.caller.requestId;
   }
 
-  get signal(): AbortSignal | undefined {
-    return this.caller.signal;
-  }
-
   allows(permission: Permission, database?: string): boolean {
     return this.policy.allows(permission, database);
   }
@@ -77,6 +80,26 @@ export class AgentCall implements ToolCall {
   readableDatabases(): readonly string[] {
     const names = this.service.databaseNames(this.principal);
     return names.filter(name => this.allows('read', name));
+  }
+
+  /** Names what follows, so that requests of it can be cancelled. */
+  beginConversation(): void {
+    const bytes = new Uint8Array(conversationBytes);
+    this.server.options.random.fill(bytes);
+    this.begun = Buffer.from(bytes).toString('hex');
+  }
+
+  /**
+   * Ends a request that runs; one that is not here may be with the leader.
+   *
+   * @throws {Refusal} what only the leader may do, where the caller can bring it there.
+   */
+  cancel(id: RequestId): void {
+    const {conversation, principal, relays} = this.caller;
+    if (conversation === undefined) return;
+    const isHere = this.server.running.cancel({user: principal.name, conversation, id});
+    if (isHere || !relays || this.#hasWritten || this.cluster?.isLeader !== false) return;
+    throw leaderNeeded('The request to be cancelled is not carried out here');
   }
 
   /** Remembers that a tool of this request has been carried out. */

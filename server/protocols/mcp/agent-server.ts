@@ -23,7 +23,9 @@ import {ConfigurationFault} from './configuration.ts';
 import {
   codes,
   errorText,
+  idText,
   noId,
+  type Notification,
   readMessage,
   type Request,
   resultText,
@@ -34,6 +36,7 @@ import {type LineServerOptions, serveLines} from './line-server.ts';
 import {acceptsOrigin} from './origin.ts';
 import {Policy} from './policy.ts';
 import {fencedBy, type Fence} from './prompts.ts';
+import {RunningRequests} from './running-requests.ts';
 
 export interface AgentServerOptions {
   readonly service: Service;
@@ -56,12 +59,18 @@ export interface AgentCaller {
   readonly signal: AbortSignal | undefined;
   /** Whether the caller can bring the whole request to the leader of a cluster. */
   readonly relays: boolean;
+  /** The conversation that the request says it belongs to; without one nothing can be cancelled. */
+  readonly conversation: string | undefined;
+  /** Waits until a request of a conversation may be carried out; answers what ends that. */
+  readonly begin?: () => Promise<() => void>;
 }
 
 /** A status of HTTP, and JSON text; empty where nothing is to be answered. */
 export interface AgentAnswer {
   readonly status: 200 | 202 | 403 | 503;
   readonly body: string;
+  /** The conversation that has begun, which later requests may name. */
+  readonly conversation?: string | undefined;
 }
 
 /** The answer to one message of a batch. */
@@ -78,6 +87,7 @@ export class AgentServer {
   readonly configuration: AgentConfiguration;
   readonly options: AgentServerOptions;
   readonly fence: Fence;
+  readonly running = new RunningRequests();
   readonly #json = new JsonParser(depthMax, valuesMax);
 
   constructor(options: AgentServerOptions) {
@@ -109,7 +119,7 @@ export class AgentServer {
     const call = new AgentCall(this, caller);
     if (!Array.isArray(value)) {
       const {status, text} = await this.#answerOne(value, call);
-      return {status: text === '' ? 202 : status, body: text};
+      return {status: text === '' ? 202 : status, body: text, conversation: call.begun};
     }
     const fault = this.#batchFault(value.length);
     if (fault !== undefined) {
@@ -137,9 +147,10 @@ export class AgentServer {
       write,
       lineBytesMax: most < 0 ? Number.POSITIVE_INFINITY : most,
       tooLong: () => errorText(noId, codes.invalidRequest, tooLong(most)),
-      answer: async line => {
+      answer: async (line, begin) => {
         const requestId = `line-${(++count).toString(36)}`;
-        const caller = {principal, requestId, signal: undefined, relays: false};
+        const known = {conversation: 'lines', signal: undefined, relays: false};
+        const caller = {...known, principal, requestId, begin};
         return (await this.answer(line, caller)).body;
       },
     });
@@ -191,7 +202,8 @@ export class AgentServer {
   async #answerOne(value: Value, call: AgentCall, what?: string): Promise<MessageAnswer> {
     const message = readMessage(value, what);
     switch (message.kind) {
-      case 'silent':
+      case 'notification':
+        this.#take(message, call);
         return {status: 200, text: ''};
       case 'malformed':
         return {status: 200, text: errorText(noId, codes.invalidRequest, message.says)};
@@ -210,7 +222,31 @@ export class AgentServer {
     return {status: 200, text: await this.#answerRequest(message, call)};
   }
 
+  /** Hears a client that no longer wants an answer; nothing else that clients tell matters here. */
+  #take({method, params}: Notification, call: AgentCall): void {
+    if (method !== 'notifications/cancelled') return;
+    const id = idText(params.get('requestId') ?? null);
+    if (id !== undefined && call.isEnabled && call.policy.isAdmitted) call.cancel(id);
+  }
+
+  /** The answer; empty for a request that has been cancelled. */
   async #answerRequest(request: Request, call: AgentCall): Promise<string> {
+    const {conversation, principal, signal} = call.caller;
+    if (conversation === undefined) return await this.#carryOut(request, call);
+    const name = {user: principal.name, conversation, id: request.id};
+    return await this.running.run(name, signal, async both => {
+      const done = await call.caller.begin?.();
+      call.signal = both;
+      try {
+        const text = both.aborted ? '' : await this.#carryOut(request, call);
+        return both.aborted ? '' : text;
+      } finally {
+        done?.();
+      }
+    });
+  }
+
+  async #carryOut(request: Request, call: AgentCall): Promise<string> {
     const {id, method} = request;
     try {
       return resultText(id, await carryOut(request, call));

@@ -65,3 +65,67 @@ test('a message that takes long keeps no other from its answer', async () => {
   });
   assert.deepEqual(lines, ['quick\n', 'slow\n']);
 });
+
+test('so many are carried out at once, and a word about them is heard all the same', async () => {
+  const atOnce = 32;
+  const release = Promise.withResolvers<void>();
+  let begun = 0;
+  let most = 0;
+  async function* input(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('slow\n'.repeat(100));
+    yield Buffer.from('release\n');
+  }
+  const lines: string[] = [];
+  await serveLines({
+    input: input(),
+    write: async line => void lines.push(line),
+    answer: async (line, begin) => {
+      if (Buffer.from(line).toString() === 'release') {
+        release.resolve();
+        return '';
+      }
+      const end = await begin();
+      most = Math.max(most, ++begun);
+      await release.promise;
+      begun--;
+      end();
+      return 'done';
+    },
+    tooLong: () => 'too long',
+    lineBytesMax: 1_000,
+  });
+  assert.deepEqual([lines.length, most, begun], [100, atOnce, 0]);
+});
+
+test('lines that are not answered have a bound together', async () => {
+  const line = `${'x'.repeat(100)}\n`;
+  const held: (() => void)[] = [];
+  let read = 0;
+  async function* input(): AsyncGenerator<Uint8Array> {
+    for (; read < 50; read++) {
+      yield Buffer.from(line);
+      // Nothing more is asked for until one of those that fill the bound is answered.
+      if (held.length > 10) for (const settle of held.splice(0)) settle();
+    }
+  }
+  let most = 0;
+  let waiting = 0;
+  await serveLines({
+    input: input(),
+    write: async () => {},
+    answer: () => {
+      most = Math.max(most, ++waiting);
+      return new Promise(resolve => {
+        const settle = (): void => {
+          waiting--;
+          resolve('');
+        };
+        if (waiting > 10 || read === 49) for (const one of [...held.splice(0), settle]) one();
+        else held.push(settle);
+      });
+    },
+    tooLong: () => 'too long',
+    lineBytesMax: 1_000,
+  });
+  assert.equal(most, 11);
+});

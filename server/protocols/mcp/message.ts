@@ -42,9 +42,17 @@ export interface Request {
   readonly params: MapValue;
 }
 
+/** What is never answered: a method without an id, or an answer to us. */
+export interface Notification {
+  readonly kind: 'notification';
+  /** Empty for an answer. */
+  readonly method: string;
+  readonly params: MapValue;
+}
+
 export type Message =
   | Request
-  | {readonly kind: 'silent'}
+  | Notification
   | {readonly kind: 'malformed'; readonly says: string}
   /** To be answered with what is wrong about it; its id, where that at least is sound. */
   | {readonly kind: 'invalid'; readonly id: RequestId; readonly says: string};
@@ -59,11 +67,11 @@ export function readMessage(value: Value, what = 'message'): Message {
   const fields = value as MapValue;
   const method = fields.get('method');
   if (!fields.has('id')) {
-    if (method !== undefined) return {kind: 'silent'};
+    if (method !== undefined) return notification(method, fields.get('params'));
     return invalid(noId, "'id' must be a string or an integer");
   }
   if (method === undefined && (fields.has('result') || fields.has('error'))) {
-    return {kind: 'silent'};
+    return notification('', undefined);
   }
   const id = idText(fields.get('id') ?? null);
   if (id === undefined) return invalid(noId, "'id' must be a string or an integer");
@@ -86,11 +94,20 @@ export function errorText(id: RequestId, code: Code, message: string): string {
   return `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
 }
 
+function notification(method: Value, params: Value | undefined): Notification {
+  return {
+    kind: 'notification',
+    method: typeof method === 'string' ? method : '',
+    params: params instanceof Map ? (params as MapValue) : nothing,
+  };
+}
+
 function invalid(id: RequestId, says: string): Message {
   return {kind: 'invalid', id, says: `Invalid Request: ${says}`};
 }
 
-function idText(id: Value): RequestId | undefined {
+/** Undefined for what is no id: neither a string nor an integer. */
+export function idText(id: Value): RequestId | undefined {
   if (typeof id === 'string') return JSON.stringify(id);
   const isWhole =
     isIntegerValue(id) ||

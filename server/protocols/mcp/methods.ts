@@ -41,6 +41,7 @@ export function carryOut({method, params}: Request, call: AgentCall): Promise<st
 }
 
 function initialize(call: AgentCall): string {
+  call.beginConversation();
   const {version} = call.administration.identity;
   return JSON.stringify({
     protocolVersion,

@@ -30,6 +30,7 @@ import {parseBody} from '../message/json-body.ts';
 import type {ResponseSink, ResponseHead} from '../relay/leader-connection.ts';
 import type {LeaderGateway} from '../relay/leader-gateway.ts';
 import {answerResult} from '../message/result.ts';
+import {conversationHeaders} from '../routes/agents.ts';
 import {type StatementHead, statementOfBody} from '../routes/statement.ts';
 import {alreadyStarted, isolationOf} from '../routes/transactions.ts';
 
@@ -289,12 +290,14 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     if (agents === undefined || gateway !== undefined) return false;
     const found = this.#principalOf(known.head.caller);
     const {signal} = this;
+    const {conversation} = known.head;
     const body = bytes.subarray(known.bytes.length);
     const answer = async (principal: Principal): Promise<true> => {
       const requestId = this.context.nextRequestId();
-      const caller = {principal, requestId, signal, relays: false};
+      const caller = {principal, requestId, signal, relays: false, conversation};
       const told = await agents.answer(body, caller);
-      this.#answer(told.status, [], Buffer.from(told.body), requestId);
+      const headers = conversationHeaders(told.conversation);
+      this.#answer(told.status, headers, Buffer.from(told.body), requestId);
       return true;
     };
     return found instanceof Promise ? found.then(answer) : answer(found);

@@ -24,10 +24,9 @@ const headBytes = Buffer.from('head\r\n\r\n');
 
 function knownHead(): CachedRequestHead {
   const head = {route: 'query', database: 'db', caller: 'x', bodyBytes: 0} as const;
-  return new CachedRequestHead(
-    {...head, sessionId: undefined, requested: undefined, coding: undefined},
-    headBytes,
-  );
+  const names = {sessionId: undefined, conversation: undefined};
+  const words = {requested: undefined, coding: undefined};
+  return new CachedRequestHead({...head, ...names, ...words}, headBytes);
 }
 
 /** The long way; undefined when the body is refused. */

@@ -25,6 +25,8 @@ test('the usual head is read', () => {
     caller: 'Basic cm9vdDp4',
     bodyBytes: 42,
     sessionId: undefined,
+    conversation: undefined,
+    coding: undefined,
     requested: undefined,
   });
 });

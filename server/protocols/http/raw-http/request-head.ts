@@ -15,6 +15,7 @@ import {
   type PeerCredentials,
 } from '../relay/forwarded-headers.ts';
 import {acceptedCoding, type Coding} from '../message/compression.ts';
+import {conversationHeader} from '../routes/agents.ts';
 import {readConsistencies, type ReadConsistency} from '#server/cluster/read-consistency-gate.ts';
 
 type LaneRoute = 'query' | 'command' | 'begin' | 'commit' | 'rollback' | 'mcp';
@@ -27,6 +28,8 @@ export interface RequestHead {
   readonly caller: string | PeerCredentials;
   readonly bodyBytes: number;
   readonly sessionId: string | undefined;
+  /** The conversation of an agent. */
+  readonly conversation: string | undefined;
   /** What the head says of the freshness of reads; undefined: nothing. */
   readonly requested: ReadConsistency | undefined;
   /** How a large answer is to be compressed; undefined: not at all. */
@@ -53,6 +56,7 @@ const names: ReadonlySet<string> = new Set([
   'content-type',
   'host',
   'mcp-protocol-version',
+  conversationHeader,
   'sec-fetch-mode',
   'svc-session-id',
   'user-agent',
@@ -88,8 +92,10 @@ export function parseRequestHead(text: string): RequestHead | undefined {
   const sessionId = headers.get('svc-session-id');
   const requested = consistencyOf(headers);
   if (requested === 'odd') return undefined;
+  const conversation = headers.get(conversationHeader);
   const coding = acceptedCoding(headers.get('accept-encoding'));
-  return {route: route as LaneRoute, database, caller, bodyBytes, sessionId, requested, coding};
+  const names = {route: route as LaneRoute, database, sessionId, conversation};
+  return {...names, caller, bodyBytes, requested, coding};
 }
 
 /** A request that another member relayed has all three; without one of them it is none. */

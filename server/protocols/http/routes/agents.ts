@@ -21,8 +21,14 @@ export interface AgentEndpoint {
       readonly requestId: string;
       readonly signal: AbortSignal;
       readonly relays: boolean;
+      readonly conversation: string | undefined;
     },
-  ): Promise<{readonly status: number; readonly body: string}>;
+  ): Promise<{
+    readonly status: number;
+    readonly body: string;
+    /** The conversation that has begun; see `conversationHeaders`. */
+    readonly conversation?: string | undefined;
+  }>;
   /** The configuration in force, as JSON text. */
   configurationText(): string;
   /** Merges a partial configuration. Answers what is wrong with it; then nothing has changed. */
@@ -45,6 +51,14 @@ export const agentRoutes: readonly Route[] = [
   },
 ];
 
+/** Names the conversation that a request belongs to, and in an answer the one that has begun. */
+export const conversationHeader = 'mcp-session-id';
+
+/** The headers of an answer that begins one. */
+export function conversationHeaders(begun: string | undefined): readonly string[] {
+  return begun === undefined ? [] : ['Mcp-Session-Id', begun];
+}
+
 /** The code that JSON-RPC has for requests that are none. */
 const invalidRequest = -32_600;
 
@@ -66,9 +80,11 @@ function refuseMethod(exchange: Exchange): void {
 async function answerMessages(exchange: Exchange, principal: Principal): Promise<void> {
   const {requestId, signal} = exchange;
   const relays = exchange.context.gateway !== undefined;
-  const caller = {principal, requestId, signal, relays};
-  const {status, body} = await agentsOf(exchange).answer(await exchange.body(), caller);
-  exchange.answer(status, body);
+  const conversation = exchange.header(conversationHeader);
+  const caller = {principal, requestId, signal, relays, conversation};
+  const answer = await agentsOf(exchange).answer(await exchange.body(), caller);
+  const {status, body, conversation: begun} = answer;
+  exchange.answer(status, body, undefined, conversationHeaders(begun));
 }
 
 function showConfiguration(exchange: Exchange): void {
