@@ -99,6 +99,7 @@ function histogramOf({value}: Sample): Histogram {
   };
 }
 
-function timeOf(ms: number): HrTime {
+/** Milliseconds as seconds and nanoseconds. */
+export function timeOf(ms: number): HrTime {
   return [Math.floor(ms / 1_000), Math.round((ms % 1_000) * 1_000_000)];
 }

@@ -164,7 +164,6 @@ export class ServerAdministration implements Administration {
         columnViews: space(load?.columnViewBytes ?? 0),
         transactionsOpen: count(load?.transactionsOpen ?? 0),
       },
-      meters: {},
       executors: executorsOf(this.#service),
       events: this.#eventCounts(),
     };

@@ -24,7 +24,9 @@ import {createLogger} from '#server/platform/real/logger.ts';
 import {EventFiles} from '#server/monitoring/event-files.ts';
 import {HealthMonitor} from '#server/monitoring/health-monitor.ts';
 import {MetricsDump} from '#server/monitoring/metrics-dump.ts';
+import type {Figures} from '#server/monitoring/figures.ts';
 import {ServerEvents} from '#server/monitoring/server-events.ts';
+import {Telemetry} from '#server/monitoring/telemetry.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {AskedMembers} from '#server/protocols/http/relay/asked-members.ts';
 import {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
@@ -466,8 +468,10 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   await services.exchanges.start(parts.cluster === undefined);
   warnOfMetrics(given, logger);
   const watch = watchCluster(given, parts, services, means);
-  const http = createHttp(given, parts, services, {
+  const telemetry = createTelemetry(given, parts, means, () => http.figures());
+  const http: HttpServer = createHttp(given, parts, services, {
     ...means,
+    traces: telemetry.traces ? telemetry : undefined,
     replicaHealth: watch?.health,
     ownTroubles: watch && (() => watch.troubles),
   });
@@ -508,6 +512,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       secure?.end();
       await parts.cluster?.stepDown();
       await http.close(given.get('svc.server.shutdownTimeout'));
+      await telemetry.end();
       services.administration.end();
       services.agents?.close();
       await services.archives.close();
@@ -608,11 +613,20 @@ function watchCluster(
   });
 }
 
+function createTelemetry(
+  settings: Settings,
+  {logger}: Parts,
+  means: StartDependencies,
+  figures: () => Figures,
+): Telemetry {
+  return new Telemetry({...means, settings, logger, version, figures});
+}
+
 function createHttp(
   given: Settings,
   parts: Parts,
   services: Services,
-  means: StartDependencies & Pick<HttpOptions, 'replicaHealth' | 'ownTroubles'>,
+  means: StartDependencies & Pick<HttpOptions, 'replicaHealth' | 'ownTroubles' | 'traces'>,
 ): HttpServer {
   const {service, security, administration} = services;
   return createHttpServer({

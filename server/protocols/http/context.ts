@@ -8,6 +8,8 @@ import type {BackupService} from '#server/backup/backup-service.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {ExchangeService} from '#server/exchange/exchange-service.ts';
 import {JsonParser} from '#server/model/json-parser.ts';
+import {Meters} from '#server/monitoring/meters.ts';
+import type {Telemetry} from '#server/monitoring/telemetry.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Administration} from '#server/session/administration.ts';
@@ -47,6 +49,8 @@ export interface HttpOptions {
   readonly authorities?: (() => readonly string[]) | undefined;
   /** Absent where nobody makes backups. */
   readonly backups?: BackupService | undefined;
+  /** Takes spans of requests; absent where nothing is traced. */
+  readonly traces?: Pick<Telemetry, 'add'> | undefined;
   /** Absent in a build without the agent tool server. */
   readonly agents?: AgentEndpoint | undefined;
   /** Absent where nobody imports. */
@@ -103,6 +107,8 @@ export class HttpContext {
   heldBytes = 0;
   /** The begin of every request id that this server makes. */
   readonly requestIdPrefix: string;
+  /** How often routes are asked. */
+  readonly meters: Meters;
   readonly #timings: RequestTimings;
   readonly #signals = new WeakMap<object, AbortSignal>();
   #requestIdLast = 0;
@@ -119,6 +125,7 @@ export class HttpContext {
     const {cluster} = options;
     this.gateway = cluster && new LeaderGateway(this, cluster);
     this.#timings = new RequestTimings(() => options.clock.monotonic());
+    this.meters = new Meters({...options, counts: () => this.#timings.counts()});
     const prefix = Buffer.alloc(8);
     options.random.fill(prefix);
     this.requestIdPrefix = `${prefix.toString('hex')}-`;

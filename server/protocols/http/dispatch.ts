@@ -16,6 +16,7 @@ import {PlainFailure} from './message/failure.ts';
 import {clusterTokenHeader, invalidToken} from './relay/forwarded-headers.ts';
 import type {StoredAnswer} from './message/idempotency.ts';
 import {answerRoot} from './documentation/root-page.ts';
+import {trace} from './request-timings.ts';
 import {answerScrape, scrapePath} from './routes/prometheus.ts';
 import {basePath, type Match, type Route, type Router, type UserOperation} from './router.ts';
 import {requestedConsistency} from './routes/statement.ts';
@@ -32,6 +33,7 @@ export async function dispatch(
   exchange.awaitsContinue = awaitsContinue;
   context.exchanges.set(request.socket, exchange);
   context.timings?.watch(exchange);
+  if (context.options.traces !== undefined) trace(exchange, context.options.traces);
   try {
     checkCoding(request);
     exchange.allowedOrigin = context.origins.of(request);

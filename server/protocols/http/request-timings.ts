@@ -7,11 +7,13 @@
  * succeeded, so that nobody makes series up, and left out when there are too many.
  * Source: docs/monitoring.md.
  */
-import type {ServerResponse} from 'node:http';
+import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {DurationHistogram} from '#server/monitoring/duration-histogram.ts';
 import type {Figures} from '#server/monitoring/figures.ts';
+import {type Telemetry, traceParentOf} from '#server/monitoring/telemetry.ts';
 import {Timings} from '#server/monitoring/timings.ts';
 import type {Exchange} from './message/exchange.ts';
+import {basePath} from './router.ts';
 
 /** The status of a request whose client was gone before the answer began. */
 const goneStatus = 499;
@@ -47,7 +49,7 @@ export class RequestTimings {
     const {request, response, begunAt} = exchange;
     response.once('close', () => {
       const histogram = this.of({
-        method: known.has(request.method ?? '') ? (request.method ?? '') : 'other',
+        method: methodOf(request),
         path: exchange.routePath,
         status: statusOf(response),
         database: exchange.database,
@@ -56,12 +58,44 @@ export class RequestTimings {
     });
   }
 
+  /** How many requests each route has answered, by its first word: `http.query`. */
+  counts(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const {labels, value} of this.#timings.samples()) {
+      const [, path = ''] = labels;
+      const word = path.startsWith(basePath) ? path.slice(basePath.length).split('/', 1)[0] : path;
+      const name = `http.${word}`;
+      counts.set(name, (counts.get(name) ?? 0) + value.count);
+    }
+    return counts;
+  }
+
   figures(): Figures {
     return {
       svc_http_requests_seconds: this.#timings.samples(),
       svc_http_requests_seconds_max: this.#timings.maxima(),
     };
   }
+}
+
+/** Gives a span of the request of an exchange that has just begun, when its answer is out. */
+export function trace(exchange: Exchange, traces: Pick<Telemetry, 'add'>): void {
+  const {request, response, begunAt, context} = exchange;
+  response.once('close', () => {
+    const span = {
+      method: methodOf(request),
+      path: exchange.routePath,
+      status: statusOf(response),
+      database: exchange.database,
+      begunAt,
+      endedAt: context.options.clock.monotonic(),
+    };
+    traces.add(span, traceParentOf(exchange.header('traceparent')));
+  });
+}
+
+function methodOf({method = ''}: IncomingMessage): string {
+  return known.has(method) ? method : 'other';
 }
 
 /** Any other word is a client's own. */

@@ -18,6 +18,7 @@ import type {Duplex} from 'node:stream';
 import type {SecureContextOptions} from 'node:tls';
 import {assert} from '#server/base/assert.ts';
 import type {Ports} from '#server/base/setting-row.ts';
+import type {Figures} from '#server/monitoring/figures.ts';
 import {uuidOf} from '#server/platform/uuid.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {Acceptors} from '#server/listeners/acceptors.ts';
@@ -39,6 +40,7 @@ import {clusterLoginRoutes} from './cluster/cluster-logins.ts';
 import {clusterVerifyRoutes} from './cluster/cluster-verify.ts';
 import {snapshotArchiveRoutes} from './cluster/snapshot-archive.ts';
 import {snapshotRoutes} from './cluster/snapshots.ts';
+import {allFigures} from './routes/prometheus.ts';
 import {serverRoutes} from './routes/server-info.ts';
 import {searchRoutes} from './routes/searches.ts';
 import {statementRoutes} from './routes/statements.ts';
@@ -84,6 +86,8 @@ export interface HttpServer {
   close(graceMs: number): Promise<void>;
   /** Requests that the raw HTTP path has answered. */
   readonly laneAnswers: number;
+  /** The metric families of every part of the server at this moment. */
+  figures(): Figures;
 }
 
 /** Every route, in the order of the manual. */
@@ -142,6 +146,7 @@ export function createHttpServer(
     get laneAnswers() {
       return listeners().reduce((sum, {rawHttp}) => sum + rawHttp.answered, 0);
     },
+    figures: () => allFigures(context),
     async listen(host, ports, beside) {
       context.ports['http'] = await listenOn(plain.acceptors, {host, ports, beside});
       return context.ports['http'];
@@ -155,6 +160,7 @@ export function createHttpServer(
     renew: keys => secure?.server.setSecureContext(keys),
     async close(graceMs) {
       context.isStopping = true;
+      context.meters.end();
       const closed = Promise.all(listeners().map(listener => listener.close()));
       sockets.close();
       const deadline = clock.monotonic() + graceMs;

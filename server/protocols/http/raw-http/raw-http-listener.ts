@@ -95,14 +95,22 @@ export class RawHttpListener {
   count(known: CachedRequestHead, status: number, begunAt: number): void {
     this.answered++;
     const {timings, options} = this.context;
+    if (options.traces !== undefined) this.#trace(known, status, begunAt);
     if (timings === undefined) return;
     if (known.timed?.status !== status) {
-      const {route, database} = known.head;
-      const path = route === 'mcp' ? `${basePath}mcp` : `${basePath}${route}/{database}`;
+      const {database} = known.head;
+      const path = pathOf(known);
       const histogram = timings.of({method: 'POST', path, status, database});
       known.timed = {status, histogram};
     }
     known.timed.histogram.add(options.clock.monotonic() - begunAt);
+  }
+
+  #trace(known: CachedRequestHead, status: number, begunAt: number): void {
+    const {traces, clock} = this.context.options;
+    const {database} = known.head;
+    const span = {method: 'POST', path: pathOf(known), status, database};
+    traces?.add({...span, begunAt, endedAt: clock.monotonic()}, undefined);
   }
 
   bytes(): ResponseBuffer {
@@ -133,4 +141,9 @@ export class RawHttpListener {
       if (this.#connections.size > 0) this.#tickLater();
     });
   }
+}
+
+/** The path of the route, with names in braces. */
+function pathOf({head: {route}}: CachedRequestHead): string {
+  return route === 'mcp' ? `${basePath}mcp` : `${basePath}${route}/{database}`;
 }

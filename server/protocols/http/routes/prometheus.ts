@@ -4,6 +4,7 @@
  */
 import {clusterFamilies, clusterFigures} from '#server/cluster/metrics.ts';
 import type {Figures} from '#server/monitoring/figures.ts';
+import type {HttpContext} from '../context.ts';
 import {authenticate} from '../message/authentication.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
@@ -28,11 +29,11 @@ export async function answerScrape(exchange: Exchange): Promise<void> {
   }
   // Read when first asked for: a start has no need of it.
   const {scrapeText} = await import('#server/monitoring/metric-data.ts');
-  exchange.answer(200, scrapeText(allFigures(exchange)), textType);
+  exchange.answer(200, scrapeText(allFigures(exchange.context)), textType);
 }
 
 /** The families of every part of the server at this moment. */
-function allFigures({context}: Exchange): Figures {
+export function allFigures(context: HttpContext): Figures {
   const {administration, options, timings} = context;
   const {cluster} = options;
   return {

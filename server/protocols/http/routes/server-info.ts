@@ -68,9 +68,10 @@ function membershipOf({context}: Exchange, principal: Principal): {readonly ha?:
 }
 
 function metricsOf(exchange: Exchange): Readonly<Record<string, unknown>> {
-  const absent = {profiler: {}, meters: {}, executors: {}};
+  const absent = {profiler: {}, executors: {}};
   const {administration, options} = exchange.context;
+  const meters = exchange.context.meters.read();
   const ha = options.cluster && clusterFigures(options.cluster.state());
   const members = ha === undefined ? {} : {ha};
-  return {...absent, ...members, ...administration.metrics()};
+  return {...absent, ...members, ...administration.metrics(), meters};
 }
