@@ -193,3 +193,34 @@ for (const seed of seeds) {
     assert.ok(history.kept > 5, `${history.kept} searches were answered from the graph`);
   });
 }
+
+test('everything is linked, also where each slice is over before it began', async () => {
+  const database = await world.database([]);
+  const {transaction} = database.begin();
+  const {gauss} = randomNumbers(21);
+  for (let position = 0; position < 600; position++) {
+    const out = new ByteWriter(Buffer.alloc(64));
+    const vector = Float32Array.from({length: options.dimensions}, gauss);
+    const keyEnd = appendVectorEntry(out, indexId, new Rid(1, position), vector);
+    transaction.put(out.bytes.subarray(0, keyEnd), out.bytes.subarray(keyEnd, out.length));
+  }
+  await transaction.commit();
+  let now = 0;
+  const graphs = new VectorGraphs({
+    database: database.database,
+    clock: {...createClock(), monotonic: () => (now += 100)},
+    timers: createTimers(),
+    memory: new CacheMemory(() => 64 << 20),
+    files: undefined,
+  });
+  const reader = database.database.read();
+  try {
+    const graph = graphs.open(indexId, options);
+    graph?.near(reader, Float32Array.from({length: options.dimensions}, gauss), {k: 1});
+    await graphs.settled();
+    assert.deepEqual(graphs.figures, {graphs: 1, vectors: 600, waiting: 0});
+  } finally {
+    reader.close();
+    graphs.close();
+  }
+});

@@ -237,8 +237,10 @@ export class VectorGraph implements Droppable {
         if (database.fence !== undefined || !this.#hasRoom()) return;
         const sliceEnd = clock.monotonic() + sliceMs;
         if (this.#changed.size > measuredMax) this.#takeInSome(sliceEnd);
-        let hasMore = this.#changed.size > measuredMax;
-        while (clock.monotonic() < sliceEnd && (hasMore = this.#vectors?.work() ?? false));
+        // A slice may be over before it began: who was not asked may still have work to do.
+        let hasMore: boolean;
+        do hasMore = this.#vectors?.work() ?? false;
+        while (hasMore && clock.monotonic() < sliceEnd);
         if (!hasMore && this.#changed.size <= measuredMax) break;
       }
       this.#rest();
