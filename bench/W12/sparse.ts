@@ -15,7 +15,7 @@ const perDocument = 40;
 const perQuery = 8;
 const database = 'bench';
 const documentBytes = 320;
-const documentsMax = 50_000;
+const documentsMax = 100_000;
 const queryCount = 64;
 
 export async function sparseSearch(report: Report, options: BenchOptions): Promise<void> {

@@ -11,6 +11,13 @@ import {type DenseIndexOptions, denseOptionsOf} from '#server/catalog/vector-opt
 import {indexRange} from '#server/layout/index-key.ts';
 import {readVector, ridOfVectorEntry, vectorEntryKey} from '#server/layout/posting-key.ts';
 import type {Rid} from '#server/model/value.ts';
+import {
+  createPackedRows,
+  eachRow,
+  getManyGrowing,
+  packKeys,
+  rowHeaderBytes,
+} from '#server/storage/packed-rows.ts';
 import type {Reader} from '#server/storage/store.ts';
 import {type CandidateRequest, exactDistance, type Similarity} from './dense-vectors.ts';
 import {BestRecords, type ScoredRid} from './ranked/best-records.ts';
@@ -47,6 +54,8 @@ export interface DenseRequest extends Omit<CandidateRequest, 'leaveOut'> {
 const lookUpCost = 4;
 /** Up to this number records are measured without a graph: looking at it costs as much. */
 const measuredMax = 64;
+/** So many entries are read by one call of the store. */
+const readAtOnce = 256;
 
 /**
  * Nearest first, of equal distances the lesser record id; the score is the distance with its sign
@@ -60,7 +69,7 @@ export function searchDense(source: DenseSource, request: DenseRequest): readonl
   const measured = new Measured(source, request, options);
   const {among, accept} = request;
   if (among !== undefined && among.length <= measuredMax) {
-    for (const rid of among) measured.lookUp(rid);
+    measured.lookUp(among);
     return measured.sorted();
   }
   const near = source.near?.(request.vector, {
@@ -70,10 +79,10 @@ export function searchDense(source: DenseSource, request: DenseRequest): readonl
   });
   if (near === undefined) measured.scan();
   else {
-    for (const rid of near.candidates) measured.lookUp(rid);
-    const eligible = among && new Set(among.map(keyOf));
-    for (const rid of near.changed) {
-      if (eligible === undefined || eligible.has(keyOf(rid))) measured.lookUp(rid);
+    measured.lookUp(near.candidates);
+    if (near.changed.length > 0) {
+      const eligible = among && new Set(among.map(keyOf));
+      measured.lookUp(near.changed.filter(rid => eligible?.has(keyOf(rid)) ?? true));
     }
   }
   return measured.sorted();
@@ -119,15 +128,26 @@ class Measured {
     return this.#best.sorted();
   }
 
-  /** Measures a record that has an entry in the reader. */
-  lookUp(rid: Rid): void {
+  /** Measures those records that have an entry in the reader. Cost: a read of the store a record. */
+  lookUp(rids: readonly Rid[]): void {
     const {reader, index, effort} = this.#source;
-    effort.spend(lookUpCost);
-    if (!this.#isWanted(rid)) return;
-    const entry = reader.get(vectorEntryKey(index.id, rid));
-    if (entry === undefined) return;
-    readVector(entry, 0, entry.length, this.#vector);
-    this.#offer(rid);
+    const {buckets, accept} = this.#request;
+    const isWhole = buckets === undefined && accept === undefined;
+    const wanted = isWhole ? rids : rids.filter(rid => this.#isWanted(rid));
+    for (let from = 0; from < wanted.length; ) {
+      const asked = wanted.slice(from, from + readAtOnce);
+      const keys = asked.map(rid => vectorEntryKey(index.id, rid));
+      const rowBytes = rowHeaderBytes + (keys[0]?.length ?? 0) + this.#vector.byteLength;
+      const room = createPackedRows(rowBytes * asked.length);
+      const rows = getManyGrowing(reader, packKeys(keys), asked.length, room);
+      effort.spend(lookUpCost * rows.rowCount);
+      for (const {value} of eachRow(rows)) {
+        const rid = wanted[from++];
+        if (value === undefined || rid === undefined) continue;
+        readVector(value, 0, value.length, this.#vector);
+        this.#offer(rid);
+      }
+    }
   }
 
   scan(): void {

@@ -197,7 +197,7 @@ export class NeighbourGraph {
         return accept === undefined || accept(node);
       });
     }
-    this.#compareWaiting(query, accept);
+    if (this.waiting > 0) this.#compareWaiting(query, accept);
     return {count: Math.min(k, answers.count), nodes: answers.nodes, distances: answers.distances};
   }
 

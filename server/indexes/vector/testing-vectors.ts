@@ -50,6 +50,30 @@ export function clusteredVectors(
   };
 }
 
+/**
+ * Vectors that lie near a plane of few dimensions, as those of models do: harder to search than
+ * clusters, as the graph has no islands.
+ */
+export function latentVectors(
+  seed: number,
+  {dimensions, latent = 24}: {readonly dimensions: number; readonly latent?: number},
+): ClusteredVectors {
+  const {gauss} = randomNumbers(seed);
+  const axes = Array.from({length: latent}, () => Float32Array.from({length: dimensions}, gauss));
+  return {
+    next: () => {
+      const vector = Float32Array.from({length: dimensions}, () => 0.1 * gauss());
+      for (const axis of axes) {
+        const factor = gauss();
+        for (let at = 0; at < dimensions; at++) {
+          vector[at] = (vector[at] ?? 0) + factor * (axis[at] ?? 0);
+        }
+      }
+      return vector;
+    },
+  };
+}
+
 /** Positions of the nearest, by comparing every vector. */
 export function nearestOf(
   query: Float32Array,
