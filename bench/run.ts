@@ -29,6 +29,8 @@ import {lsqb} from './W5/lsqb.ts';
 import {ownHops} from './W5/own-hops.ts';
 import {networkPatterns} from './W5/patterns.ts';
 import {denseRecall} from './recall/recall.ts';
+import {growthOfDense, growthOfSparse, growthOfText} from './search/growth.ts';
+import {searchRestart, vectorMemory} from './search/standing.ts';
 import {denseSearch, filteredSearch} from './W10/vectors.ts';
 import {sparseSearch} from './W12/sparse.ts';
 import {hybridSearch} from './W13/hybrid.ts';
@@ -77,6 +79,11 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W12: sparseSearch,
   W13: hybridSearch,
   recall: denseRecall,
+  'growth-text': growthOfText,
+  'growth-dense': growthOfDense,
+  'growth-sparse': growthOfSparse,
+  'search-memory': vectorMemory,
+  'search-restart': searchRestart,
   W15: replicatedWrites,
   'W15-members': replicatedMembers,
   W16: failover,

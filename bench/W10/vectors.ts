@@ -76,6 +76,15 @@ interface Built {
   readonly linkedPerCpuSecond: number;
 }
 
+export const denseSchema = [
+  'CREATE VERTEX TYPE P',
+  'CREATE PROPERTY P.n LONG',
+  'CREATE PROPERTY P.v ARRAY_OF_FLOATS',
+  'CREATE INDEX ON P (n) UNIQUE',
+  'CREATE INDEX ON P (v) LSM_VECTOR METADATA ' +
+    `{"dimensions": ${dimensions}, "idPropertyName": "n"}`,
+];
+
 async function withData(
   report: Report,
   {megabytes}: BenchOptions,
@@ -84,19 +93,12 @@ async function withData(
   const data = makeData(megabytes);
   const ours = await startSvc();
   try {
-    await prepare(ours, database, [
-      'CREATE VERTEX TYPE P',
-      'CREATE PROPERTY P.n LONG',
-      'CREATE PROPERTY P.v ARRAY_OF_FLOATS',
-      'CREATE INDEX ON P (n) UNIQUE',
-      'CREATE INDEX ON P (v) LSM_VECTOR METADATA ' +
-        `{"dimensions": ${dimensions}, "idPropertyName": "n"}`,
-    ]);
+    await prepare(ours, database, denseSchema);
     const startedAt = performance.now();
     await ours.client.batch(database, lines(data), {query: {idMapping: false}});
     const loadedAt = performance.now();
     const cpuBefore = cpuMicrosOf(ours.pid);
-    await linked(ours, data);
+    await linked(ours, data.count);
     const load = Math.round((loadedAt - startedAt) / 1_000);
     const link = performance.now() - loadedAt;
     const linkCpu = cpuMicrosOf(ours.pid) - cpuBefore;
@@ -115,17 +117,26 @@ async function withData(
 }
 
 async function* lines({count, vectorAt}: Data): AsyncIterable<string> {
+  for (let n = 0; n < count; n += 1) yield lineOf(n, vectorAt(n));
+}
+
+/** Vectors from `first` up to `count` of them, as lines of a bulk load. */
+export async function* latentLines(count: number, first: number): AsyncIterable<string> {
+  const {next} = latentVectors(10, {dimensions});
   for (let n = 0; n < count; n += 1) {
-    const v = Array.from(vectorAt(n));
-    yield `${JSON.stringify({'@type': 'v', '@class': 'P', '@id': `${n}`, n, v})}\n`;
+    const vector = next();
+    if (n >= first) yield lineOf(n, vector);
   }
 }
 
-/** The graph is made in the background, from the first search on. */
-async function linked({client}: Target, {count, vectorAt}: Data): Promise<void> {
+function lineOf(n: number, vector: Float32Array): string {
+  return `${JSON.stringify({'@type': 'v', '@class': 'P', '@id': `${n}`, n, v: Array.from(vector)})}\n`;
+}
+
+/** Waits for the graph, which is made in the background, from the first search on. */
+export async function linked({client}: Target, count: number): Promise<void> {
   for (;;) {
-    const params = {v: Array.from(vectorAt(0))};
-    await client.query(database, "SELECT vector.neighbors('P[v]', :v, 1).n AS n", {params});
+    await client.query(database, "SELECT vector.neighbors('P[v]', 0, 1).n AS n");
     const {metrics} = (await client.serverInfo('default')) as {
       readonly metrics: {
         readonly searchIndexes: Record<
@@ -256,7 +267,7 @@ async function compareRates(
     cpuMicrosPerOpOurs: measured.map(({cpuMicrosPerOp}) => cpuMicrosPerOp),
     cpuMicrosPerOpTheirs: theirs.map(({cpuMicrosPerOp}) => cpuMicrosPerOp),
     gate: {at: 'least', bound: 0.3},
-    notes: {ours: mine, theirs: their, pinned: pinned()},
+    notes: {candidates: mine, theirCandidates: their, pinned: pinned()},
   });
   report.add({
     class: 'W10',

@@ -14,10 +14,12 @@ import type {BenchOptions} from '../run.ts';
 const words = 60;
 const vocabulary = 50_000;
 const [frequent, other] = [300, 7_919];
+/** Numbers below it are the queries. */
+export const textQueries = frequent * other;
 const database = 'bench';
 /** A document takes about so many bytes; SIZE bounds how many there are. */
 const documentBytes = 360;
-const documentsMax = 100_000;
+const documentsMax = 200_000;
 
 export async function textSearch(report: Report, options: BenchOptions): Promise<void> {
   const count = Math.min(documentsMax, Math.floor((options.megabytes * 1e6) / documentBytes));
@@ -52,25 +54,29 @@ function fillSqlite(sqlite: DatabaseSync, count: number): void {
   sqlite.exec("COMMIT; INSERT INTO d (d) VALUES ('optimize')");
 }
 
+export const textSchema = [
+  'CREATE VERTEX TYPE D',
+  'CREATE PROPERTY D.t STRING',
+  'CREATE INDEX ON D (t) FULL_TEXT',
+];
+
 async function fill(target: Target, count: number): Promise<number> {
-  await prepare(target, database, [
-    'CREATE VERTEX TYPE D',
-    'CREATE PROPERTY D.t STRING',
-    'CREATE INDEX ON D (t) FULL_TEXT',
-  ]);
+  await prepare(target, database, textSchema);
   const startedAt = performance.now();
   await target.client.batch(database, lines(count), {query: {idMapping: false}});
   return (performance.now() - startedAt) / 1_000;
 }
 
-async function* lines(count: number): AsyncIterable<string> {
+/** The documents from `first` up to `count` of them, as lines of a bulk load. */
+export async function* lines(count: number, first = 0): AsyncIterable<string> {
   let at = 0;
   for (const t of texts(count)) {
-    yield `${JSON.stringify({'@type': 'v', '@class': 'D', '@id': `${at++}`, t})}\n`;
+    if (at++ < first) continue;
+    yield `${JSON.stringify({'@type': 'v', '@class': 'D', '@id': `${at}`, t})}\n`;
   }
 }
 
-const command =
+export const textQuery =
   "SELECT @rid FROM D WHERE SEARCH_INDEX('D[t]', " +
   `'w' + (:q % ${frequent}) + ' w' + (:q % ${other})) = true ORDER BY $score DESC LIMIT 10`;
 
@@ -82,9 +88,9 @@ async function rounds(
   const ask = (seed: number): Promise<Measured> =>
     measure(ours, {
       path: `/api/v1/query/${database}`,
-      before: `{"language":"sql","command":${JSON.stringify(command)},"params":{"q":`,
+      before: `{"language":"sql","command":${JSON.stringify(textQuery)},"params":{"q":`,
       after: '}}',
-      numbers: {kind: 'random', count: frequent * other, seed},
+      numbers: {kind: 'random', count: textQueries, seed},
       clients: 1,
       millis: seconds * 1_000,
     });
