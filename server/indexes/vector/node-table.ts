@@ -43,7 +43,7 @@ export class NodeTable {
   }
 
   get byteLength(): number {
-    return this.#memory.buffer.byteLength;
+    return 4 * this.#table.length;
   }
 
   /** The packed words of all nodes; borrowed until the next node is added. */

@@ -166,7 +166,7 @@ export class VectorSpace implements RowSpace {
 
   /** Bytes that the memory has taken. */
   get byteLength(): number {
-    return this.#memory.buffer.byteLength;
+    return this.#bytes.length;
   }
 
   /** Room for rows below `count`; false where a memory cannot be that large. */
