@@ -130,7 +130,8 @@ export async function* latentLines(count: number, first: number): AsyncIterable<
 }
 
 function lineOf(n: number, vector: Float32Array): string {
-  return `${JSON.stringify({'@type': 'v', '@class': 'P', '@id': `${n}`, n, v: Array.from(vector)})}\n`;
+  const v = Array.from(vector);
+  return `${JSON.stringify({'@type': 'v', '@class': 'P', '@id': `${n}`, n, v})}\n`;
 }
 
 /** Waits for the graph, which is made in the background, from the first search on. */

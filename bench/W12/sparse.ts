@@ -17,7 +17,7 @@ const database = 'bench';
 const documentBytes = 320;
 const documentsMax = 100_000;
 const queryCount = 64;
-/** So many are compared with brute force. */
+/** Questions whose answers are compared with brute force. */
 const comparedCount = 16;
 
 export async function sparseSearch(report: Report, options: BenchOptions): Promise<void> {

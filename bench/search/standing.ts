@@ -105,7 +105,8 @@ async function firstSearches({client}: Target): Promise<number> {
   const startedAt = performance.now();
   const searches = [
     "SELECT expand(vector.neighbors('P[v]', 1, 10).n)",
-    "SELECT @rid FROM D WHERE SEARCH_INDEX('D[t]', 'w12 w345') = true ORDER BY $score DESC LIMIT 10",
+    "SELECT @rid FROM D WHERE SEARCH_INDEX('D[t]', 'w12 w345') = true " +
+      'ORDER BY $score DESC LIMIT 10',
     "SELECT expand(vector.sparseNeighbors('S[ids,weights]', [1, 7], [1.0, 0.5], 10).score)",
   ];
   for (const search of searches) await client.query(database, search);

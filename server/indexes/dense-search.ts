@@ -54,7 +54,7 @@ export interface DenseRequest extends Omit<CandidateRequest, 'leaveOut'> {
 const lookUpCost = 4;
 /** Up to this number records are measured without a graph: looking at it costs as much. */
 const measuredMax = 64;
-/** So many entries are read by one call of the store. */
+/** Entries that are read by one call of the store. */
 const readAtOnce = 256;
 
 /**
@@ -128,7 +128,7 @@ class Measured {
     return this.#best.sorted();
   }
 
-  /** Measures those records that have an entry in the reader. Cost: a read of the store a record. */
+  /** Measures those that have an entry in the reader. Cost: a read of the store a record. */
   lookUp(rids: readonly Rid[]): void {
     const {reader, index, effort} = this.#source;
     const {buckets, accept} = this.#request;
