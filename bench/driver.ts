@@ -40,6 +40,8 @@ export interface Outcome {
   readonly perSecond: number;
   readonly p50Millis: number;
   readonly p99Millis: number;
+  /** The longest that any client waited for an answer. */
+  readonly worstMillis: number;
   /** Processor time of this process, to show that it did not stand in the way. */
   readonly clientCpuMicrosPerOp: number;
 }
@@ -172,6 +174,7 @@ async function run(job: Job): Promise<Outcome> {
     perSecond: tally.operations / seconds,
     p50Millis: quantile(0.5),
     p99Millis: quantile(0.99),
+    worstMillis: quantile(1),
     clientCpuMicrosPerOp: (cpu.user + cpu.system) / Math.max(1, tally.operations),
   };
 }

@@ -16,6 +16,8 @@ import {replicatedWrites} from './W15/replicated-writes.ts';
 import {failover} from './W16/failover.ts';
 import {followerReads} from './W17/follower-reads.ts';
 import {snapshotInstall} from './W18/snapshot-install.ts';
+import {archives} from './W19/archives.ts';
+import {backupMemory, besideBackup} from './W19/writers.ts';
 import {durableInserts} from './W2/durable-inserts.ts';
 import {insertGrowth} from './W2/growth.ts';
 import {memorySlope} from './W2/memory-slope.ts';
@@ -89,6 +91,13 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W16: failover,
   W17: followerReads,
   W18: snapshotInstall,
+  W19: async (report, options) => {
+    await archives(report, options);
+    await besideBackup(report, options);
+  },
+  'W19-archives': archives,
+  'W19-writers': besideBackup,
+  'W19-memory': backupMemory,
   W20: starts,
   W21: agentQueries,
   mixed: readsBesideAnalysis,

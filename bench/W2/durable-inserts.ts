@@ -165,4 +165,11 @@ async function rounds(
 }
 
 /** The fields of an outcome that a rate of another driver does not have. */
-const idle = {errors: 0, firstError: '', p50Millis: 0, p99Millis: 0, clientCpuMicrosPerOp: 0};
+const idle = {
+  errors: 0,
+  firstError: '',
+  p50Millis: 0,
+  p99Millis: 0,
+  worstMillis: 0,
+  clientCpuMicrosPerOp: 0,
+};

@@ -28,6 +28,10 @@ export interface PostgreSql {
   /** Runs statements and returns the rows as `|`-separated lines. */
   readonly sql: (statements: string) => Promise<string>;
   readonly pgbench: (script: string, options: PgbenchOptions) => Promise<PgbenchOutcome>;
+  /** Runs a program of PostgreSQL's own, such as `pg_dump`, against it. */
+  readonly tool: (name: string, words: readonly string[]) => Promise<string>;
+  /** A directory that it may write to, removed by `stop`. */
+  readonly folder: string;
   readonly stop: () => Promise<void>;
 }
 
@@ -40,8 +44,12 @@ export interface PgbenchOptions {
   readonly retries?: boolean;
 }
 
-/** Starts a fresh cluster, installing the packages first where that is possible. */
-export async function startPostgreSql(): Promise<PostgreSql> {
+/**
+ * Starts a fresh cluster, installing the packages first where that is possible.
+ *
+ * @param isPlaced - False lets it run on every processor.
+ */
+export async function startPostgreSql(isPlaced = true): Promise<PostgreSql> {
   await ensureInstalled();
   const folder = mkdtempSync(join(tmpdir(), 'svc-bench-postgresql-'));
   const owner = unprivilegedUser();
@@ -63,7 +71,7 @@ export async function startPostgreSql(): Promise<PostgreSql> {
   };
   const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const [program = '', ...rest] = [
-    ...placed('server'),
+    ...(isPlaced ? placed('server') : []),
     programPath('postgres'),
     '-D',
     data,
@@ -84,6 +92,8 @@ export async function startPostgreSql(): Promise<PostgreSql> {
     label: `postgresql ${version}`,
     sql,
     pgbench: (script, options) => pgbench({script, options, reach, folder, pid: child.pid ?? 0}),
+    tool: (name, words) => runProgram([programPath(name), ...reach, ...words], as),
+    folder,
     stop: () => stop(child, folder),
   };
 }

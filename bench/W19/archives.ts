@@ -1,0 +1,162 @@
+/**
+ * W19: a backup at level 1 on two threads and the way back, beside the reference system, which does
+ * both by the same commands, and beside `pg_basebackup` and `pg_restore`, in the same run.
+ *
+ * A rate is the size of the records over the time, so that a system that stores them in less is
+ * paid for it. Everything runs on all processors; the archives of all are read from memory.
+ */
+import {rmSync, statSync} from 'node:fs';
+import {join} from 'node:path';
+import {type PostgreSql, startPostgreSql} from '../peers/postgresql.ts';
+import {startReference} from '../peers/reference.ts';
+import {startSvc} from '../peers/svc.ts';
+import type {Target} from '../peers/target.ts';
+import {memoryOf} from '../processes.ts';
+import type {Report} from '../report.ts';
+import type {BenchOptions} from '../run.ts';
+import {database, Items} from './items.ts';
+
+const roundsMax = 3;
+const threads = 2;
+const copy = 'copy';
+
+/** Seconds of one round. */
+interface Round {
+  readonly backup: number;
+  readonly restore: number;
+}
+
+interface Peer {
+  readonly label: string;
+  readonly backupLabel: string;
+  readonly restoreLabel: string;
+  readonly round: () => Promise<Round>;
+  readonly rounds: Round[];
+}
+
+export async function archives(report: Report, options: BenchOptions): Promise<void> {
+  const {megabytes} = options;
+  report.say(`W19: ${megabytes} MB of records, level 1, ${threads} threads`);
+  const items = new Items(megabytes);
+  const ours = await startSvc({pin: false});
+  const reference = await startReference(false);
+  const postgresql = await startPostgreSql(false);
+  try {
+    for (const target of [ours, ...(reference === undefined ? [] : [reference])]) {
+      await items.fill(target);
+      report.say(`${target.label} is filled`);
+    }
+    if (reference === undefined) report.say('the reference system is not here: it is left out');
+    await items.fillPostgreSql(postgresql);
+    const peers: Peer[] = [
+      serverPeer(ours, items),
+      ...(reference === undefined ? [] : [serverPeer(reference, items)]),
+      postgresqlPeer(postgresql),
+    ];
+    // The first round compiles, and takes memory for files from the system.
+    for (let round = 0; round <= Math.min(roundsMax, options.rounds); round += 1) {
+      const order = round % 2 === 0 ? peers : peers.toReversed();
+      for (const peer of order) {
+        const measured = await peer.round();
+        report.say(`${round} ${peer.label} ${JSON.stringify(measured)}`);
+        if (round > 0) peer.rounds.push(measured);
+      }
+    }
+    tell(report, megabytes, peers, memoryOf(ours.pid).peak);
+  } finally {
+    await ours.dispose();
+    await reference?.dispose();
+    await postgresql.stop();
+  }
+}
+
+function tell(
+  report: Report,
+  megabytes: number,
+  [ours, ...others]: readonly Peer[],
+  peak: number,
+): void {
+  const rates = (peer: Peer | undefined, what: keyof Round): number[] =>
+    (peer?.rounds ?? []).map(round => megabytes / round[what]);
+  for (const other of others) {
+    for (const [what, peer, durability] of [
+      ['backup', other.backupLabel, 'synced by us and by PostgreSQL'],
+      ['restore', other.restoreLabel, 'synced by us and by PostgreSQL'],
+    ] as const) {
+      report.add({
+        class: 'W19',
+        point: `${what} of ${megabytes} MB`,
+        unit: 'MB/s',
+        ours: rates(ours, what),
+        peer,
+        theirs: rates(other, what),
+        durability,
+        gate: {at: 'least', bound: 1},
+        notes: {aim: 1.5, peakMegabytes: Math.round(peak / 1e6)},
+      });
+    }
+  }
+}
+
+/** Ours and the reference system's, by statement and server command. */
+function serverPeer(target: Target, items: Items): Peer {
+  const {client, label} = target;
+  let isChecked = false;
+  return {
+    label,
+    backupLabel: label,
+    restoreLabel: label,
+    rounds: [],
+    async round() {
+      let startedAt = performance.now();
+      const {result} = await client.command(
+        database,
+        `BACKUP DATABASE WITH compressionLevel = 1, compressionThreads = ${threads}`,
+      );
+      const backup = (performance.now() - startedAt) / 1_000;
+      const file = String(result[0]?.['backupFile']);
+      startedAt = performance.now();
+      await client.serverCommand(`restore backup ${database} ${file} as ${copy}`);
+      const restore = (performance.now() - startedAt) / 1_000;
+      if (!isChecked) await items.check(target, copy);
+      isChecked = true;
+      await client.dropDatabase(copy);
+      await client.serverCommand(`delete backup ${database} ${file}`);
+      return {backup, restore};
+    },
+  };
+}
+
+function postgresqlPeer({tool, folder, sql, label}: PostgreSql): Peer {
+  const archive = join(folder, 'base');
+  const dump = join(folder, 'dump');
+  return {
+    label,
+    backupLabel: 'pg_basebackup',
+    restoreLabel: 'pg_restore',
+    rounds: [],
+    async round() {
+      const startedAt = performance.now();
+      const compress = ['-Ft', '--compress=server-gzip:1', '--checkpoint=fast'];
+      await tool('pg_basebackup', ['-D', archive, ...compress]);
+      const backup = (performance.now() - startedAt) / 1_000;
+      rmSync(archive, {recursive: true});
+      return {backup, restore: await restored()};
+    },
+  };
+
+  /** Two jobs, as deflating has two threads; data first, the key afterwards, as the tool does. */
+  async function restored(): Promise<number> {
+    if (!isFile(dump)) await tool('pg_dump', ['-Fc', '-Z1', '-f', dump, '-t', 'item', 'postgres']);
+    await sql(`CREATE DATABASE ${copy}`);
+    const startedAt = performance.now();
+    await tool('pg_restore', ['-j', String(threads), '-d', copy, dump]);
+    const seconds = (performance.now() - startedAt) / 1_000;
+    await sql(`DROP DATABASE ${copy}`);
+    return seconds;
+  }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, {throwIfNoEntry: false})?.isFile() === true;
+}
