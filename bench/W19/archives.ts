@@ -11,7 +11,7 @@ import {type PostgreSql, startPostgreSql} from '../peers/postgresql.ts';
 import {startReference} from '../peers/reference.ts';
 import {startSvc} from '../peers/svc.ts';
 import type {Target} from '../peers/target.ts';
-import {memoryOf} from '../processes.ts';
+import {cpuMicrosOf, memoryOf} from '../processes.ts';
 import type {Report} from '../report.ts';
 import type {BenchOptions} from '../run.ts';
 import {database, Items} from './items.ts';
@@ -20,10 +20,12 @@ const roundsMax = 3;
 const threads = 2;
 const copy = 'copy';
 
-/** Seconds of one round. */
+/** Seconds of one round, and processor time of the server for it, also in seconds. */
 interface Round {
   readonly backup: number;
   readonly restore: number;
+  readonly cpuOfBackup: number;
+  readonly cpuOfRestore: number;
 }
 
 interface Peer {
@@ -76,12 +78,16 @@ function tell(
   [ours, ...others]: readonly Peer[],
   peak: number,
 ): void {
+  const of = (peer: Peer | undefined, what: keyof Round): number[] =>
+    (peer?.rounds ?? []).map(round => round[what]);
   const rates = (peer: Peer | undefined, what: keyof Round): number[] =>
-    (peer?.rounds ?? []).map(round => megabytes / round[what]);
+    of(peer, what).map(seconds => megabytes / seconds);
+  const cpu = (peer: Peer | undefined, what: keyof Round): number[] =>
+    of(peer, what).map(seconds => (seconds * 1e6) / megabytes);
   for (const other of others) {
-    for (const [what, peer, durability] of [
-      ['backup', other.backupLabel, 'synced by us and by PostgreSQL'],
-      ['restore', other.restoreLabel, 'synced by us and by PostgreSQL'],
+    for (const [what, spent, peer] of [
+      ['backup', 'cpuOfBackup', other.backupLabel],
+      ['restore', 'cpuOfRestore', other.restoreLabel],
     ] as const) {
       report.add({
         class: 'W19',
@@ -90,7 +96,9 @@ function tell(
         ours: rates(ours, what),
         peer,
         theirs: rates(other, what),
-        durability,
+        durability: 'synced by us and by PostgreSQL',
+        cpuMicrosPerOpOurs: cpu(ours, spent),
+        cpuMicrosPerOpTheirs: cpu(other, spent),
         gate: {at: 'least', bound: 1},
         notes: {aim: 1.5, peakMegabytes: Math.round(peak / 1e6)},
       });
@@ -108,25 +116,36 @@ function serverPeer(target: Target, items: Items): Peer {
     restoreLabel: label,
     rounds: [],
     async round() {
-      let startedAt = performance.now();
-      const {result} = await client.command(
-        database,
-        `BACKUP DATABASE WITH compressionLevel = 1, compressionThreads = ${threads}`,
-      );
-      const backup = (performance.now() - startedAt) / 1_000;
-      const file = String(result[0]?.['backupFile']);
-      startedAt = performance.now();
-      await client.serverCommand(`restore backup ${database} ${file} as ${copy}`);
-      const restore = (performance.now() - startedAt) / 1_000;
+      const how = `compressionLevel = 1, compressionThreads = ${threads}`;
+      const statement = `BACKUP DATABASE WITH ${how}`;
+      const made = await timed(target.pid, () => client.command(database, statement));
+      const file = String(made.value.result[0]?.['backupFile']);
+      const command = `restore backup ${database} ${file} as ${copy}`;
+      const brought = await timed(target.pid, () => client.serverCommand(command));
       if (!isChecked) await items.check(target, copy);
       isChecked = true;
       await client.dropDatabase(copy);
       await client.serverCommand(`delete backup ${database} ${file}`);
-      return {backup, restore};
+      return {
+        backup: made.seconds,
+        cpuOfBackup: made.cpuSeconds,
+        restore: brought.seconds,
+        cpuOfRestore: brought.cpuSeconds,
+      };
     },
   };
 }
 
+/** @param pid - Whose processor time counts. */
+async function timed<T>(pid: number, work: () => Promise<T>) {
+  const cpuBefore = cpuMicrosOf(pid);
+  const startedAt = performance.now();
+  const value = await work();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  return {value, seconds, cpuSeconds: (cpuMicrosOf(pid) - cpuBefore) / 1e6};
+}
+
+/** Its tools do a part of the work in processes of their own: no processor time is told. */
 function postgresqlPeer({tool, folder, sql, label}: PostgreSql): Peer {
   const archive = join(folder, 'base');
   const dump = join(folder, 'dump');
@@ -141,7 +160,8 @@ function postgresqlPeer({tool, folder, sql, label}: PostgreSql): Peer {
       await tool('pg_basebackup', ['-D', archive, ...compress]);
       const backup = (performance.now() - startedAt) / 1_000;
       rmSync(archive, {recursive: true});
-      return {backup, restore: await restored()};
+      const untold = {cpuOfBackup: Number.NaN, cpuOfRestore: Number.NaN};
+      return {backup, restore: await restored(), ...untold};
     },
   };
 

@@ -5,6 +5,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {passwordIn, readBackupOptions} from '#server/backup/backup-options.ts';
+import type {ArchiveManifest} from '#server/backup/archive-manifest.ts';
 import type {BackupService} from '#server/backup/backup-service.ts';
 import type {RestoreProgress} from '#server/backup/restores.ts';
 import type {
@@ -40,12 +41,12 @@ export const backupCommands = {
   setBackupConfig: command({
     words: 'set backup config',
     right: 'root',
-    at: 'asked',
+    at: 'leader',
     changes: true,
     arguments: {
       config: argument('document', 'the configuration', "The field 'config' is missing"),
     },
-    says: 'Writes the configuration of scheduled backups, which counts at once.',
+    says: 'Writes the configuration of scheduled backups, which counts at once on every server.',
     answer: 'nothing',
     refusals: ['argument', 'not-available'],
     run: ({parts}, {config}) => backupsIn(parts).setConfiguration(config),
@@ -129,6 +130,7 @@ export const backupCommands = {
       target: argument('text', 'name of the database'),
       url: argument('text', 'address of the archive, or its name in the backup directory'),
       overwrite,
+      verify: optional('flag', 'reads all of the archive and changes nothing'),
       ...encryption,
     },
     says: 'Makes a database of an archive that lies at an address.',
@@ -136,11 +138,14 @@ export const backupCommands = {
     refusals: ['argument', 'backup.archive', 'database.exists', 'not-available'],
     isFields: true,
     isLong: true,
-    async run(call, {target, url, overwrite = false, ...keys}) {
-      const to = {target, overwrite, password: passwordOf(keys)};
-      const {files, ...facts} = await exchangesIn(call.parts).restoreFrom(url, to, stepsTo(call));
-      const message = `database '${target}' was restored from ${url}`;
-      return {message, archive: {...facts, files: files.length}};
+    async run(call, {target, url, overwrite = false, verify = false, ...keys}) {
+      const exchanges = exchangesIn(call.parts);
+      const onStep = stepsTo(call);
+      const password = passwordOf(keys);
+      const manifest = verify
+        ? await exchanges.verifyFrom(url, password, onStep)
+        : await exchanges.restoreFrom(url, {target, overwrite, password}, onStep);
+      return restoredFields(manifest, {from: url, target: verify ? undefined : target});
     },
   }),
   importDatabase: command({
@@ -217,13 +222,22 @@ async function restoreArchive(
   const backups = backupsIn(call.parts);
   const archive = {database, fileName, password: passwordOf(given)};
   const onStep = stepsTo(call);
-  const {files, ...facts} = verify
+  const manifest = verify
     ? await backups.verify(archive, onStep)
     : await backups.restore(archive, {target, overwrite}, onStep);
+  return restoredFields(manifest, {from: fileName, target: verify ? undefined : target});
+}
+
+/** @param place - `target` undefined: the archive was only read. */
+function restoredFields(
+  {files, ...facts}: ArchiveManifest,
+  {from, target}: {readonly from: string; readonly target: string | undefined},
+): Readonly<Record<string, unknown>> {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  const message = verify
-    ? `${fileName} is whole: ${files.length} files, ${bytes} bytes`
-    : `database '${target}' was restored from ${fileName}`;
+  const message =
+    target === undefined
+      ? `${from} is whole: ${files.length} files, ${bytes} bytes`
+      : `database '${target}' was restored from ${from}`;
   return {message, archive: {...facts, files: files.length, bytes}};
 }
 

@@ -7,6 +7,7 @@
  */
 import {AssertionFailure} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
+import {byLabel, type Figures} from '#server/monitoring/figures.ts';
 import type {ArchiveManifest} from './archive-manifest.ts';
 import type {BackupDocument} from './backup-document.ts';
 import {type BackupOptions, optionsOf} from './backup-options.ts';
@@ -68,6 +69,9 @@ export class BackupService {
   readonly #restores: Restores;
   readonly #scheduler: BackupScheduler;
   #inForce: BackupDocument | undefined;
+  /** Why the configuration cannot be used; undefined: it can, or there is none. */
+  #fault: string | undefined;
+  readonly #restored = {completed: 0, failed: 0};
 
   constructor(options: BackupServiceOptions) {
     this.#options = options;
@@ -93,7 +97,31 @@ export class BackupService {
       const reason = error instanceof Error ? error.message : String(error);
       this.#options.logger.log('error', 'backup.not-swept', {reason});
     }
-    this.#use(this.#file.readAndTell().document);
+    this.#reload();
+  }
+
+  /** Takes over what the document of the server says now. */
+  configurationChanged(): void {
+    if (this.#file.hasChanged) this.#reload();
+  }
+
+  /** Why `backup.json` cannot be used; undefined: it can, or there is none. */
+  get configurationFault(): string | undefined {
+    return this.#fault;
+  }
+
+  figures(): Figures {
+    const {running, completed, failed, bytes, lastCompleted} = this.#backups.counts;
+    return {
+      svc_backup_running: running,
+      svc_backup_completed_total: completed,
+      svc_backup_failed_total: failed,
+      svc_backup_bytes_total: bytes,
+      svc_backup_last_completed_timestamp_seconds: byLabel(Object.fromEntries(lastCompleted)),
+      svc_backup_configuration_faulty: this.#fault === undefined ? 0 : 1,
+      svc_restore_completed_total: this.#restored.completed,
+      svc_restore_failed_total: this.#restored.failed,
+    };
   }
 
   /** Databases came, went, were opened or closed here. */
@@ -122,9 +150,14 @@ export class BackupService {
     }
   }
 
-  /** Checks, writes and puts into force. @throws {Refusal} `argument`, naming the field. */
-  setConfiguration(value: unknown): void {
-    this.#use(this.#file.save(value));
+  /**
+   * Checks, writes and puts into force, on every member of a cluster.
+   *
+   * @throws {Refusal} `argument`, naming the field; whatever refuses a commit.
+   */
+  async setConfiguration(value: unknown): Promise<void> {
+    await this.#file.save(value);
+    this.configurationChanged();
   }
 
   /** Works like `Backups.make`. */
@@ -163,9 +196,15 @@ export class BackupService {
     tell: RestoreProgress,
   ): Promise<ArchiveManifest> {
     const path = this.#backups.pathOf(database, fileName);
-    return await this.#restores.verify({path, password}, (done, total) =>
-      tell('reading', done, total),
-    );
+    return await this.verifyFile({path, password}, tell);
+  }
+
+  /** Works like `verify`, of an archive that lies anywhere. */
+  async verifyFile(
+    archive: Pick<RestoreRequest, 'path' | 'password'>,
+    tell: RestoreProgress,
+  ): Promise<ArchiveManifest> {
+    return await this.#restores.verify(archive, (done, total) => tell('reading', done, total));
   }
 
   /** Works like `Restores.restore`. */
@@ -187,7 +226,11 @@ export class BackupService {
         tell(step, done, total);
       });
       this.databasesChanged();
+      this.#restored.completed += 1;
       return manifest;
+    } catch (error) {
+      this.#restored.failed += 1;
+      throw error;
     } finally {
       watched.end();
     }
@@ -198,7 +241,11 @@ export class BackupService {
     await this.#scheduler.end();
   }
 
-  #use(document: BackupDocument | undefined): void {
+  /** What is in force stays when the new document cannot be used. */
+  #reload(): void {
+    const {document, fault} = this.#file.readAndTell();
+    this.#fault = fault;
+    if (fault !== undefined) return;
     this.#inForce = document?.enabled === true ? document : undefined;
     this.#scheduler.use(document);
   }

@@ -74,14 +74,31 @@ export interface ListedArchive {
   readonly at: number | undefined;
 }
 
+/** Since the start. */
+export interface BackupCounts {
+  readonly running: number;
+  readonly completed: number;
+  readonly failed: number;
+  /** The size of all archives that were made. */
+  readonly bytes: number;
+  /** When each database had its last one, in seconds since 1970. */
+  readonly lastCompleted: ReadonlyMap<string, number>;
+}
+
 const checkpointPattern = /^\.backup-[0-9a-f]{16}$/;
 
 export class Backups {
   readonly #options: BackupsOptions;
   readonly #running = new Set<string>();
+  readonly #lastCompleted = new Map<string, number>();
+  readonly #sums = {completed: 0, failed: 0, bytes: 0};
 
   constructor(options: BackupsOptions) {
     this.#options = options;
+  }
+
+  get counts(): BackupCounts {
+    return {running: this.#running.size, lastCompleted: this.#lastCompleted, ...this.#sums};
   }
 
   /**
@@ -99,7 +116,16 @@ export class Backups {
     }
     this.#running.add(database);
     try {
-      return await this.#make(database, options);
+      const made = await this.#make(database, options);
+      this.#sums.completed += 1;
+      this.#sums.bytes += made.bytes;
+      this.#lastCompleted.set(database, Math.floor(this.#options.clock.now() / 1_000));
+      return made;
+    } catch (error) {
+      this.#sums.failed += 1;
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#options.logger.log('error', 'backup.failed', {database, reason});
+      throw error;
     } finally {
       this.#running.delete(database);
     }

@@ -1,17 +1,17 @@
 /**
- * `config/backup.json` on the disk, and the directory of archives that follows from it.
+ * `config/backup.json`, and the directory of archives that follows from it.
  *
- * A file that cannot be used never stops a start and never ends what is scheduled already: it is
- * told, and what an administrator sets is checked before it is written. The directory is the one
- * that is in force with the scheduler; else that of the file, though it may switch backups off;
- * else the server's setting.
+ * It is a document of the server, as users are: what an administrator sets is an entry of the log,
+ * so that every member of a cluster goes by the same, and the file is its copy. Until one is set,
+ * each server has its own file. One that cannot be used never stops a start and never ends what is
+ * scheduled already: it is told, and what an administrator sets is checked before it is written.
+ * The directory is the one that is in force with the scheduler; else that of the file, though it
+ * may switch backups off; else the server's setting.
  * Source: docs/backup.md.
  */
 import {existsSync, readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {Refusal} from '#server/base/errors.ts';
-import {writeAtomically} from '#server/platform/checked-file.ts';
-import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {
   type BackupDocument,
@@ -26,13 +26,19 @@ export interface ConfigurationFileOptions {
   readonly configDirectory: string;
   /** `svc.server.backupDirectory`, as it is now, absolute. */
   readonly directorySetting: () => string;
-  readonly disk: Disk;
+  readonly configurationStore: ConfigurationStore;
   readonly logger: Logger;
+}
+
+/** Where the document lives. A `read` after a resolved `write` sees what was written. */
+export interface ConfigurationStore {
+  read(): Uint8Array | undefined;
+  write(bytes: Uint8Array): Promise<void>;
 }
 
 /** What the file holds now. */
 interface Found {
-  /** Undefined: there is no file, or it is not JSON. */
+  /** Undefined: there is none, or it is not JSON. */
   readonly value: unknown;
   /** Undefined: there is none that can be used. */
   readonly document: BackupDocument | undefined;
@@ -43,6 +49,7 @@ interface Found {
 export class ConfigurationFile {
   readonly #options: ConfigurationFileOptions;
   readonly #path: string;
+  #told: Uint8Array | undefined;
 
   constructor(options: ConfigurationFileOptions) {
     this.#options = options;
@@ -50,10 +57,11 @@ export class ConfigurationFile {
   }
 
   read(): Found {
-    if (!existsSync(this.#path)) return {value: undefined, document: undefined, fault: undefined};
+    const bytes = this.#options.configurationStore.read();
+    if (bytes === undefined) return {value: undefined, document: undefined, fault: undefined};
     let value: unknown;
     try {
-      value = JSON.parse(readFileSync(this.#path, 'utf8'));
+      value = JSON.parse(Buffer.from(bytes).toString('utf8'));
       return {value, document: readBackupDocument(value), fault: undefined};
     } catch (error) {
       const fault = error instanceof Error ? error.message : String(error);
@@ -61,22 +69,41 @@ export class ConfigurationFile {
     }
   }
 
-  /** Works like `read`; what cannot be used is told. */
+  /** Whether there is another one than `readAndTell` has seen. */
+  get hasChanged(): boolean {
+    const bytes = this.#options.configurationStore.read();
+    if (bytes === undefined || this.#told === undefined) return bytes !== this.#told;
+    return Buffer.compare(bytes, this.#told) !== 0;
+  }
+
+  /** Works like `read`; what cannot be used, and an edit that does not count, are told. */
   readAndTell(): Found {
     const found = this.read();
-    if (found.fault !== undefined) {
-      const {logger} = this.#options;
-      logger.log('error', 'auto-backup.configuration', {path: this.#path, reason: found.fault});
+    if (found.fault !== undefined) this.#tell('error', found.fault);
+    const bytes = this.#options.configurationStore.read();
+    this.#told = bytes;
+    const isEdited =
+      bytes !== undefined && existsSync(this.#path) && !readFileSync(this.#path).equals(bytes);
+    if (isEdited) {
+      const advice = 'set it by svc backup config --set, for all members at once';
+      this.#tell('warn', `the file was edited, and what the cluster has is in force: ${advice}`);
     }
     return found;
   }
 
-  /** Durable on return. @throws {Refusal} `argument`, naming the field that is wrong. */
-  save(value: unknown): BackupDocument {
-    const document = readBackupDocument(value);
+  /** Durable, here and on a majority. @throws {Refusal} `argument`, naming the wrong field. */
+  async save(value: unknown): Promise<void> {
+    readBackupDocument(value);
     const bytes = Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`, 'utf8');
-    writeAtomically(this.#options.disk, this.#path, bytes);
-    return document;
+    await this.#options.configurationStore.write(bytes);
+  }
+
+  #tell(level: 'warn' | 'error', reason: string): void {
+    this.#options.logger.log(level, 'auto-backup.configuration', {
+      plugin: 'Auto-Backup',
+      path: this.#path,
+      reason,
+    });
   }
 
   /**
@@ -96,8 +123,7 @@ export class ConfigurationFile {
       throw new Refusal('database.operation', `backupDirectory in ${backupDocumentName} ${why}`);
     }
     if (fault !== undefined) {
-      const reason = `${backupDocumentName} is passed over: ${fault}`;
-      this.#options.logger.log('warn', 'auto-backup.configuration', {path: this.#path, reason});
+      this.#tell('warn', `${backupDocumentName} is passed over: ${fault}`);
     } else if (value !== undefined) return resolve(rootPath, backupDirectoryDefault);
     return directorySetting();
   }

@@ -22,6 +22,7 @@ function alertsOf(state: ClusterState, more: Partial<AlertInput> = {}): readonly
     replicaStatus: () => 'HEALTHY',
     unavailableDatabases: [],
     missingOnLeader: [],
+    backupFault: undefined,
     ...more,
   };
   return clusterAlerts(input).map(({id, severity}) => `${severity} ${id}`);
@@ -74,6 +75,7 @@ test('without a leader it is said who is not reached, and why', () => {
     lagMax,
     unavailableDatabases: [],
     missingOnLeader: [],
+    backupFault: undefined,
     replicaStatus: () => 'UNKNOWN',
   });
   assert.match(alert?.message ?? '', /Not reached: 127\.0\.0\.1_2431 \(connect ECONNREFUSED/);
@@ -82,7 +84,11 @@ test('without a leader it is said who is not reached, and why', () => {
 test('every alert says what happened and what to do', () => {
   for (const state of Object.values(faulty).flat()) {
     const troubles = {isStuckAtStaleTerm: true, isStalledBehindLeader: true, givenUp: ['a']};
-    const away = {unavailableDatabases: ['a'], missingOnLeader: ['b']};
+    const away = {
+      unavailableDatabases: ['a'],
+      missingOnLeader: ['b'],
+      backupFault: 'a field is wrong',
+    };
     const input = {state, troubles, lagMax, ...away};
     for (const alert of clusterAlerts({...input, replicaStatus: () => 'STALLED'})) {
       assert.match(alert.message, /\S.{5,}/, alert.id);
@@ -146,6 +152,12 @@ const cases: readonly (readonly [string, ClusterState, Partial<AlertInput>, read
       leaderState({peers: [peerOf(0), peerOf(1, {progress: silent}), peerOf(2)]}),
       {},
       ['warning quorum-at-risk'],
+    ],
+    [
+      'a configuration of backups that cannot be used',
+      followerState(),
+      {backupFault: 'defaults.enabled must be true or false'},
+      ['warning backup-configuration'],
     ],
     ['two servers', leaderState({peers: [peerOf(0), peerOf(1)]}), {}, ['info quorum-at-risk']],
     ['one server', leaderState({peers: [peerOf(0)]}), {}, []],

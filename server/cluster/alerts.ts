@@ -37,6 +37,7 @@ export const alertIds = [
   'connections-turned-away',
   'servers-waiting-outside',
   'several-releases',
+  'backup-configuration',
 ] as const;
 
 export type AlertId = (typeof alertIds)[number];
@@ -58,6 +59,8 @@ export interface AlertInput {
   readonly replicaStatus: (peerId: string) => ReplicaStatus;
   /** Databases that are not available here; those that the caller may know of. */
   readonly unavailableDatabases: readonly string[];
+  /** Why the configuration of backups cannot be used here; undefined: it can, or there is none. */
+  readonly backupFault: string | undefined;
   /** Which databases the leader lacks though a member has them; from the matrix of presence. */
   readonly missingOnLeader: readonly string[];
 }
@@ -82,6 +85,7 @@ export function clusterAlerts(input: AlertInput): readonly ClusterAlert[] {
     ...severalReleases(state),
     ...fullDisk(state),
     ...databasesAway(input),
+    ...backupsUnscheduled(input),
     ...stall(input),
   ];
   const rank = {critical: 0, warning: 1, info: 2};
@@ -344,6 +348,20 @@ function severalReleases({peers}: ClusterState): readonly ClusterAlert[] {
       message: byPeer.map(([id, release]) => `${id}: ${release}`).join(', '),
       recommendation: 'Finish the upgrade: what is new is used when every member can read it.',
       details: {releases: Object.fromEntries(byPeer)},
+    },
+  ];
+}
+
+function backupsUnscheduled({state, backupFault}: AlertInput): readonly ClusterAlert[] {
+  if (backupFault === undefined) return [];
+  return [
+    {
+      id: 'backup-configuration',
+      severity: 'warning',
+      title: 'The configuration of backups cannot be used',
+      message: `${state.localPeerId} schedules no new backups: ${backupFault}`,
+      recommendation: 'Correct what it names, and set it by svc backup config --set.',
+      details: {reason: backupFault},
     },
   ];
 }

@@ -459,10 +459,11 @@ export class DatabaseSet {
 }
 
 /**
- * Users, groups and tokens, and what agents may do; other files in `config/` are none of ours.
+ * Users, groups and tokens, what agents may do, and when backups are made; other files in
+ * `config/` are none of ours.
  */
 export function isServerDocument(name: string): boolean {
-  return /^(?:server-[a-z0-9-]+\.jsonl?|mcp-config\.json)$/.test(name);
+  return /^(?:server-[a-z0-9-]+\.jsonl?|(?:mcp-config|backup)\.json)$/.test(name);
 }
 
 /**

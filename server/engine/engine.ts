@@ -299,6 +299,7 @@ export class Engine {
       throw new Refusal('database.missing', `there is no database ${name}`);
     const outcome = await this.#pipe.copy([{databaseId: database.id, directory}]);
     if (outcome.kind === 'copied') return outcome.index;
+    this.commits.copiesFailed += 1;
     throw new Refusal('database.operation', `${name} cannot be copied: ${outcome.reason}`);
   }
 

@@ -174,7 +174,22 @@ export class ExchangeService implements Transfers {
     to: Omit<RestoreRequest, 'path'>,
     tell: RestoreProgress,
   ): Promise<ArchiveManifest> {
-    const {sourceReader, settings, backups} = this.#options;
+    const {backups} = this.#options;
+    return await this.#withCopy(address, path => backups.restoreFile({...to, path}, tell));
+  }
+
+  /** Reads all of an archive that lies at an address, and changes nothing. */
+  async verifyFrom(
+    address: string,
+    password: string | undefined,
+    tell: RestoreProgress,
+  ): Promise<ArchiveManifest> {
+    const {backups} = this.#options;
+    return await this.#withCopy(address, path => backups.verifyFile({path, password}, tell));
+  }
+
+  async #withCopy<T>(address: string, work: (path: string) => Promise<T>): Promise<T> {
+    const {sourceReader, settings} = this.#options;
     const path = this.newPath();
     try {
       await copyAddress(
@@ -182,7 +197,7 @@ export class ExchangeService implements Transfers {
         new RequestSources(sourceReader, settings, {mayReadFiles: true, isRoot: true}),
         path,
       );
-      return await backups.restoreFile({...to, path}, tell);
+      return await work(path);
     } finally {
       rmSync(path, {force: true});
     }

@@ -12,4 +12,6 @@ export class CommitFigures {
   rollbacks = 0;
   /** Views that were taken to read from. */
   views = 0;
+  /** Copies of databases as of one moment that could not be made. */
+  copiesFailed = 0;
 }

@@ -110,6 +110,28 @@ export const families = {
   svc_engine_disk_total_space_bytes: gauge('Size of the disk of the databases.', 'bytes'),
   svc_engine_disk_free_space_perc: gauge('Free space of that disk in percent.', 'percent'),
 
+  // Backups.
+  svc_backup_running: gauge('Backups that are under way.', 'backups'),
+  svc_backup_completed_total: counter('Archives that were made.', 'archives'),
+  svc_backup_failed_total: counter('Backups that made no archive.', 'backups'),
+  svc_backup_bytes_total: counter('Bytes of the archives that were made.', 'bytes'),
+  svc_backup_last_completed_timestamp_seconds: {
+    kind: 'gauge',
+    labels: ['db'],
+    unit: 'seconds',
+    help: 'When this server made its last archive of the database, in seconds since 1970.',
+  },
+  svc_backup_configuration_faulty: gauge(
+    'Whether config/backup.json cannot be used, so that nothing new is scheduled: 1 or 0.',
+    '1',
+  ),
+  svc_restore_completed_total: counter('Databases that were restored.', 'databases'),
+  svc_restore_failed_total: counter('Restores that changed nothing.', 'restores'),
+  svc_engine_snapshot_barrier_failed_total: counter(
+    'Copies of a database as of one moment that could not be made.',
+    'copies',
+  ),
+
   // The process.
   svc_runtime_heap_used_bytes: gauge('JavaScript heap in use, garbage included.', 'bytes'),
   svc_runtime_heap_max_bytes: gauge('Heap at which the process would end.', 'bytes'),

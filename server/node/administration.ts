@@ -4,6 +4,7 @@
 import {resolve} from 'node:path';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
+import type {BackupService} from '#server/backup/backup-service.ts';
 import type {ProfilerSnapshot, QueryProfiler} from '#server/monitoring/query-profiler.ts';
 import {byLabel, type Figures} from '#server/monitoring/figures.ts';
 import type {HealthMonitor} from '#server/monitoring/health-monitor.ts';
@@ -47,6 +48,7 @@ export class ServerAdministration implements Administration {
   readonly #options: ServerAdministrationOptions;
   #settings: Settings;
   #service: SessionService | undefined;
+  #backups: Pick<BackupService, 'figures'> | undefined;
 
   constructor(options: ServerAdministrationOptions) {
     this.#options = options;
@@ -67,6 +69,11 @@ export class ServerAdministration implements Administration {
   /** The service is made after its administration. */
   use(service: SessionService): void {
     this.#service = service;
+  }
+
+  /** So are the backups. */
+  useBackups(backups: Pick<BackupService, 'figures'>): void {
+    this.#backups = backups;
   }
 
   /** Begins to watch the process and its disk. */
@@ -118,6 +125,7 @@ export class ServerAdministration implements Administration {
     return {
       ...engineFigures(engine),
       ...this.#service?.figures(),
+      ...this.#backups?.figures(),
       ...diskFamilies(this.#disk()),
       ...runtime.figures(),
       svc_events_total: byLabel({hint, info, warning, critical}),

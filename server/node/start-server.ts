@@ -367,18 +367,14 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
     }),
   });
   administration.use(service);
+  const configurationStore = documentStore(engine, given, 'backup.json');
+  const transfer = {...means, engine, service, settings, logger, copies, configurationStore};
+  const archives = createServerBackups(transfer);
+  const {backups} = archives;
+  administration.useBackups(backups);
   const disk = createDisk();
-  const archives = createServerBackups({...means, engine, service, settings, logger, disk, copies});
-  const exchanges = createServerExchange({
-    ...means,
-    engine,
-    service,
-    settings,
-    logger,
-    disk,
-    sourceReader: createSourceReader(),
-    backups: archives.backups,
-  });
+  const sourceReader = createSourceReader();
+  const exchanges = createServerExchange({...transfer, disk, sourceReader, backups});
   service.useTransfers(exchanges);
   const agents = createAgents(given, parts, {...means, service, administration});
   const served = {service, security, administration, agents};
@@ -698,6 +694,7 @@ function followEngine(given: Settings, parts: Parts, services: Services): void {
     documentChanged: () => {
       security.reload();
       agents?.reload();
+      backups.configurationChanged();
     },
     databasesChanged: () => backups.databasesChanged(),
     dropping: database => {
@@ -755,7 +752,7 @@ interface SecureListening {
 function documentStore(
   engine: Engine,
   settings: Settings,
-  name: SecurityDocument | 'mcp-config.json',
+  name: SecurityDocument | 'mcp-config.json' | 'backup.json',
 ): {read(): Uint8Array | undefined; write(bytes: Uint8Array): Promise<void>} {
   return {
     read() {

@@ -41,9 +41,6 @@ async function restore(given: Arguments, context: RunContext, client: Client): P
   if (verify && (given.has('overwrite') || given.has('as'))) {
     throw new UsageError('--verify changes nothing: leave --as and --overwrite out');
   }
-  if (/^(https?|file):/i.test(wished) && verify) {
-    throw new UsageError('--verify is for archives that svc backup list names');
-  }
   const file = wished === 'latest' ? await latest(client, database) : wished;
   const target = given.value('as') ?? database;
   const key = keyOf(given, context);
@@ -58,8 +55,7 @@ async function restore(given: Arguments, context: RunContext, client: Client): P
     const command = isAddress
       ? `restore database ${target} ${file}`
       : `restore backup ${database} ${file} as ${target}`;
-    const {verify: _, ...settings} = fields;
-    const answer = await client.longCommand(command, isAddress ? settings : fields, event =>
+    const answer = await client.longCommand(command, fields, event =>
       line.show(() => `${String(event['message'])}: ${percentOf(event)}`),
     );
     line.end();

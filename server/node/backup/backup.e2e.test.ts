@@ -11,6 +11,7 @@ import {ServerError} from '#server/client/server-error.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
 import {
   freePort,
+  rootPassword,
   type ServerProcess,
   startServer,
   temporaryRoot,
@@ -120,6 +121,27 @@ test('a damaged archive changes nothing', async () => {
   assert.ok(!existsSync(String(backupFile)));
 });
 
+test('what became of backups is counted, and one that failed is an event', async () => {
+  const none = client.serverCommand('trigger backup nobody');
+  await assert.rejects(none, refusedWith(404, /nobody/));
+  const {result} = await client.serverCommand('get server events');
+  const {events} = result as {readonly events: readonly Row[]};
+  const failed = events.find(({message}) => /backup\.failed/.test(String(message)));
+  assert.deepEqual([failed?.['type'], failed?.['db']], ['CRITICAL', 'nobody']);
+  const authorization = `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`;
+  const answer = await fetch(`${server.url}/prometheus`, {headers: {authorization}});
+  const text = await answer.text();
+  const value = (name: string): number =>
+    Number(new RegExp(`^${name}(?:\\{[^}]*\\})? ([\\d.e+]+)$`, 'm').exec(text)?.[1] ?? -1);
+  assert.ok(value('svc_backup_completed_total') >= 3);
+  assert.equal(value('svc_backup_failed_total'), 1);
+  assert.ok(value('svc_backup_last_completed_timestamp_seconds') > 1e9);
+  assert.ok(value('svc_restore_completed_total') >= 3);
+  assert.ok(value('svc_restore_failed_total') >= 1);
+  assert.equal(value('svc_backup_configuration_faulty'), 1);
+  assert.equal(value('svc_engine_snapshot_barrier_failed_total'), 0);
+});
+
 test('names that lead elsewhere are refused', async () => {
   for (const name of ['../music/x-backup-1.zip', '/etc/passwd', 'a-backup-..zip', 'backup.zip']) {
     await assert.rejects(
@@ -185,6 +207,23 @@ test('a schedule is put into force by a command, and a bad one names its field',
   const own = events.filter(({component}) => component === 'Auto-Backup');
   const completed = own.find(({message}) => /auto-backup\.completed: music-/.test(String(message)));
   assert.deepEqual([completed?.['type'], completed?.['db']], ['INFO', 'music']);
+  const [newest = ''] = readdirSync(join(root, 'log')).sort().toReversed();
+  const kept = await client.serverCommand(`get server events ${newest}`);
+  const written = (kept['result'] as {readonly events: readonly Row[]}).events;
+  for (const [type, message] of [
+    ['CRITICAL', /auto-backup\.configuration: .*expression is missing/],
+    ['INFO', /auto-backup\.scheduler-started/],
+    ['INFO', /auto-backup\.completed: music-/],
+    ['INFO', /auto-backup\.rotated: music-/],
+  ] as const) {
+    const found = written.some(
+      event =>
+        event['component'] === 'Auto-Backup' &&
+        event['type'] === type &&
+        message.test(String(event['message'])),
+    );
+    assert.ok(found, `${type} ${message}`);
+  }
   await client.serverCommand('set backup config', {config: {...config, enabled: false}});
   assert.equal((await client.serverCommand('get backup config'))['enabled'], false);
 });

@@ -6,12 +6,12 @@ import {statfsSync} from 'node:fs';
 import {resolve} from 'node:path';
 import {BackupService} from '#server/backup/backup-service.ts';
 import type {WatchedWork} from '#server/backup/backups.ts';
+import type {ConfigurationStore} from '#server/backup/configuration-file.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
-import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
 import type {SessionService} from '#server/session/service.ts';
@@ -30,7 +30,8 @@ export interface ServerBackupsOptions {
   readonly random: Random;
   readonly timers: Timers;
   readonly logger: Logger;
-  readonly disk: Disk;
+  /** Where the configuration lives. */
+  readonly configurationStore: ConfigurationStore;
   /** Both undefined: a server alone. */
   readonly cluster: Cluster | undefined;
   readonly copies: MemberCopies | undefined;

@@ -16,6 +16,7 @@ export function engineFigures(engine: Engine): Figures {
     svc_engine_mvcc_conflicts_total: commits.conflicts,
     svc_engine_commits_refused_total: commits.refused,
     svc_engine_wal_bytes_written_total: commits.appendedBytes,
+    svc_engine_snapshot_barrier_failed_total: commits.copiesFailed,
     svc_engine_commit_index: engine.appliedIndex,
     svc_engine_databases: engine.databases().length,
     svc_engine_databases_migrating: engine.migrating.length,

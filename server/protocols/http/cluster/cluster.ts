@@ -55,6 +55,7 @@ async function tellStatus(
     troubles,
     lagMax: settings.get('svc.server.readinessHAMaxLag'),
     replicaStatus,
+    backupFault: exchange.context.options.backups?.configurationFault,
     unavailableDatabases: administration.fencedDatabases(),
     missingOnLeader: (presence?.databases ?? [])
       .filter(({missing}) => missing.includes(state.localPeerId))
