@@ -27,6 +27,8 @@ export const limitArgument = withDefault(integer('Most records of the answer', 1
 export interface ToolStatement extends Partial<RunRequest> {
   readonly database: string;
   readonly text: string;
+  /** Bytes of records that the answer has already. */
+  readonly bytesBefore?: number;
 }
 
 export interface Records {
@@ -37,12 +39,12 @@ export interface Records {
 
 /** @throws {ToolRefusal} what the agent can correct. @throws {Refusal} */
 export async function recordsOf(call: ToolCall, statement: ToolStatement): Promise<Records> {
-  const {database, text: words} = statement;
-  const request = {...statementRequest(database, words), signal: call.signal, ...statement};
+  const {database, text: words, bytesBefore = 0, ...rest} = statement;
+  const request = {...statementRequest(database, words), signal: call.signal, ...rest};
   try {
     const cursor = await call.service.run(call.principal, request);
     try {
-      return {rows: await rowsOf(cursor, call), count: cursor.summary.returned};
+      return {rows: await rowsOf(cursor, call, bytesBefore), count: cursor.summary.returned};
     } finally {
       cursor.close();
     }
@@ -96,23 +98,32 @@ export function inWordsOfTools(error: unknown): unknown {
   return error;
 }
 
-async function rowsOf(cursor: ResultCursor, call: ToolCall): Promise<string> {
-  if (cursor.whole !== undefined) return cursor.whole.toString('utf8');
-  const bytesMax = call.administration.settings().get('svc.mcp.answerSizeMax');
+async function rowsOf(cursor: ResultCursor, call: ToolCall, bytesBefore: number): Promise<string> {
+  const {whole} = cursor;
   const pieces: Buffer[] = [];
-  let bytes = 0;
-  for (let piece = await cursor.next(); piece !== undefined; piece = await cursor.next()) {
+  let bytes = bytesBefore;
+  const take = (piece: Buffer): void => {
     bytes += piece.length;
-    if (bytes > bytesMax) throw tooLarge(bytesMax, cursor.summary.wrote);
-    // The buffer is the cursor's again from its next call on.
-    pieces.push(Buffer.from(piece));
+    requireSize(call, bytes, cursor.summary.wrote);
+    pieces.push(piece);
+  };
+  if (whole !== undefined) {
+    take(whole);
+    return whole.toString('utf8');
   }
-  return Buffer.concat(pieces, bytes).toString('utf8');
+  for (let piece = await cursor.next(); piece !== undefined; piece = await cursor.next()) {
+    // The buffer is the cursor's again from its next call on.
+    take(Buffer.from(piece));
+  }
+  return Buffer.concat(pieces).toString('utf8');
 }
 
-function tooLarge(bytesMax: number, wrote: boolean): ToolRefusal {
+/** @throws {ToolRefusal} where an answer with so many bytes of records is too large. */
+export function requireSize({administration}: ToolCall, bytes: number, wrote = false): void {
+  const bytesMax = administration.settings().get('svc.mcp.answerSizeMax');
+  if (bytes <= bytesMax) return;
   const done = wrote ? 'The command was carried out, but its' : 'The';
-  return new ToolRefusal(
+  throw new ToolRefusal(
     `${done} answer is larger than ${bytesMax} bytes (svc.mcp.answerSizeMax): ask for fewer ` +
       "properties or records, or give a smaller 'limit'",
   );

@@ -60,11 +60,15 @@ async function samplesOf(
   skips: boolean,
 ): Promise<ReadonlyMap<string, Records>> {
   const samples = new Map<string, Records>();
+  let bytesBefore = 0;
   for (const name of names) {
     if (samples.size === typesMax) break;
     const words = `SELECT FROM ${quoted(name, 'types')} LIMIT ${limit}`;
     try {
-      samples.set(name, await recordsOf(call, {database, text: words, readOnly: true, limit}));
+      const statement = {database, text: words, readOnly: true, limit, bytesBefore};
+      const records = await recordsOf(call, statement);
+      samples.set(name, records);
+      bytesBefore += Buffer.byteLength(records.rows);
     } catch (error) {
       const isDenied = error instanceof Refusal && error.code === 'security.denied';
       if (!skips || !isDenied) throw error;

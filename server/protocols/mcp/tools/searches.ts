@@ -14,7 +14,7 @@ import {
   texts,
   withDefault,
 } from '../arguments.ts';
-import {databaseArgument, inWordsOfTools} from '../statement.ts';
+import {databaseArgument, inWordsOfTools, requireSize} from '../statement.ts';
 import {tool, type ToolCall} from '../tool.ts';
 import {ToolRefusal} from '../tool-refusal.ts';
 
@@ -153,14 +153,10 @@ async function search(
   call.requireDatabase(database);
   call.require('read', database);
   try {
-    return await runSearch(service, principal, {
-      kind,
-      database,
-      given,
-      transactionId: undefined,
-      tag: undefined,
-      signal,
-    });
+    const common = {transactionId: undefined, tag: undefined, signal};
+    const found = await runSearch(service, principal, {...common, kind, database, given});
+    requireSize(call, Buffer.byteLength(found));
+    return found;
   } catch (error) {
     if (error instanceof Refusal && error.code === 'query.not-idempotent') {
       throw new ToolRefusal("'filter' contains write operations: a condition only reads");
