@@ -5,6 +5,7 @@
  * Null counts as not given. A value of another kind is refused, never bent into the right one.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {parseJsonText} from '#server/model/json-parser.ts';
 import {jsonText} from '#server/model/json.ts';
 import type {Value} from '#server/model/value.ts';
 
@@ -89,6 +90,22 @@ export function readArguments<T extends ArgumentTable>(table: T, given: Given): 
     values[name] = value;
   }
   return values as ArgumentsOf<T>;
+}
+
+/** What would have to be given so that `readArguments` reads these values. */
+export function givenOf<T extends ArgumentTable>(table: T, values: ArgumentsOf<T>): Given {
+  const given = new Map<string, Value>();
+  for (const [name, {kind}] of Object.entries(table)) {
+    const value: unknown = values[name];
+    if (value === undefined) continue;
+    if (kind !== 'options') {
+      given.set(
+        name,
+        kind === 'document' ? parseJsonText(JSON.stringify(value)) : (value as Value),
+      );
+    } else for (const [key, option] of value as Given) given.set(key, option);
+  }
+  return given;
 }
 
 function readValue(name: string, kind: ArgumentKind, value: Value | undefined): unknown {

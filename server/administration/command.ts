@@ -49,16 +49,22 @@ export interface AdministrationCall {
   readonly cluster?: ClusterWay | undefined;
 }
 
+/** Stands in place of an answer: another member has answered the client. */
+export const relayed = Symbol('relayed');
+
 /** How a request gets to the member that its command asks for. */
 export interface ClusterWay {
-  /** Has the leader answer the client; false: this server leads. */
-  readonly relay: () => Promise<boolean>;
+  /**
+   * Has the leader do it: what it answered, or `relayed` where it has answered the client;
+   * undefined: this server leads.
+   */
+  readonly relay: (
+    row: AdministrativeCommand,
+    given: ArgumentsOf<ArgumentTable>,
+  ) => Promise<typeof relayed | {readonly answer: unknown} | undefined>;
   /** Waits until this server has read what the client may rely on. */
   readonly reached: () => Promise<void>;
 }
-
-/** Stands in place of an answer: another member has answered the client. */
-export const relayed = Symbol('relayed');
 
 export interface AdministrativeCommand<T extends ArgumentTable = ArgumentTable, R = unknown> {
   /** How it is written as words; see spelling.ts. */
@@ -112,7 +118,11 @@ export async function administer<T extends ArgumentTable, R>(
   const principal = call.parts.security.current(call.principal);
   requireRight(row, principal);
   row.admit?.(call);
-  if (row.at === 'leader' && (await call.cluster?.relay()) === true) return relayed;
+  if (row.at === 'leader') {
+    const done = await call.cluster?.relay(row, given);
+    if (done === relayed) return relayed;
+    if (done !== undefined) return done.answer as R;
+  }
   if (row.at === 'fresh') await call.cluster?.reached();
   const answer = await row.run(call, given);
   if (row.changes) {

@@ -30,6 +30,7 @@ import {Telemetry} from '#server/monitoring/telemetry.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {AskedMembers} from '#server/protocols/http/relay/asked-members.ts';
 import {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
+import {type ClusterWays, createClusterWays} from '#server/protocols/http/relay/cluster-ways.ts';
 import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
 import {createBatchHandler} from '#server/protocols/http/routes/batch.ts';
@@ -65,7 +66,7 @@ import {startCommitThreads} from './commit/commit-threads.ts';
 import {createServerExchange} from './backup/server-exchange.ts';
 import {mcpModule} from './modules/mcp.ts';
 import {checkPlugins} from './modules/plugins.ts';
-import type {AgentModule, AgentStreams} from './modules/agent-module.ts';
+import type {AgentModule, AgentModuleOptions, AgentStreams} from './modules/agent-module.ts';
 import {createServerBackups, type ServerBackups} from './backup/server-backups.ts';
 import {dataPathsIn} from './data-paths.ts';
 import {createDefaultDatabases} from './default-databases.ts';
@@ -298,6 +299,8 @@ interface Services {
   readonly digests: DatabaseDigests;
   /** Undefined: a server alone. */
   readonly copies: MemberCopies | undefined;
+  /** How requests get to the leader; undefined: a server alone. */
+  readonly ways: ClusterWays | undefined;
   readonly archives: ServerBackups;
   readonly exchanges: ExchangeService;
   /** Asks single members of the cluster; undefined on a server alone. */
@@ -376,8 +379,20 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
   const sourceReader = createSourceReader();
   const exchanges = createServerExchange({...transfer, disk, sourceReader, backups});
   service.useTransfers(exchanges);
-  const agents = createAgents(given, parts, {...means, service, administration});
-  const served = {service, security, administration, agents};
+  const ways = cluster && createClusterWays({
+    ...means,
+    ...parts,
+    authorities: () => parts.trust.authorities,
+    cluster,
+    service,
+    settings,
+  });
+  const agents = createAgents(given, parts, {
+    ...means,
+    service: ways?.service ?? service,
+    administration,
+  });
+  const served = {service, security, administration, agents, ways};
   return {...served, digests, copies, members, archives, exchanges, stop};
 }
 
@@ -426,7 +441,7 @@ async function serveAgent(
 function createAgents(
   given: Settings,
   {engine, logger}: Parts,
-  means: StartDependencies & Pick<Services, 'service' | 'administration'>,
+  means: StartDependencies & Pick<AgentModuleOptions, 'service' | 'administration'>,
 ): AgentModule | undefined {
   return mcpModule?.({
     ...means,
@@ -511,6 +526,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       await telemetry.end();
       services.administration.end();
       services.agents?.close();
+      services.ways?.channel.close();
       await services.archives.close();
       parts.peerClient.close();
       await service.close();
@@ -636,6 +652,7 @@ function createHttp(
     snapshots: parts.cluster?.snapshots?.shelf,
     copies: services.copies,
     members: services.members,
+    placement: services.ways?.placement,
     backups: services.archives.backups,
     exchanges: services.exchanges,
     agents: services.agents?.endpoint,

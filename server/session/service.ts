@@ -17,7 +17,6 @@ import type {Catalog} from '#server/catalog/catalog.ts';
 import {requireDatabaseSetting} from '#server/catalog/database-settings.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {MemoryPool} from '#server/execution/budget.ts';
-import {typedRows} from '#server/execution/query-result.ts';
 import {type KeptHolder, KeptMemory, strangers} from './kept-memory.ts';
 import type {FunctionRegistry, TableFunction} from '#server/execution/function-registry.ts';
 import {
@@ -86,7 +85,7 @@ import type {PlanThreads} from './threads/plan-task.ts';
 import {TransactionSessions} from './connections/transaction-sessions.ts';
 import {ImportSession} from './import-session.ts';
 import type {Transfers} from './transfers.ts';
-import {TypedCursor} from './connections/typed-cursor.ts';
+import {rowsOver, typedRequest} from './statement-request.ts';
 import type {WorkProgress} from './database/work-progress.ts';
 
 export interface ServiceOptions {
@@ -377,7 +376,7 @@ export class SessionService implements Service {
   }
 
   async rows(principal: Principal, request: RowsRequest): Promise<RowCursor> {
-    return new TypedCursor(await this.run(principal, typedRequest(request)));
+    return rowsOver(await this.run(principal, typedRequest(request)));
   }
 
   async prepare(principal: Principal, request: RowsRequest): Promise<StatementDescription> {
@@ -763,10 +762,6 @@ export class SessionService implements Service {
     this.#databases.set(database, session);
     return session;
   }
-}
-
-function typedRequest(request: RowsRequest): RunRequest {
-  return {...request, format: typedRows, typeHints: false, profile: undefined};
 }
 
 function requireRoot(principal: Principal): void {

@@ -19,6 +19,7 @@ import type {Isolation} from '#server/transactions/transaction-contract.ts';
 import type {StatementTypes} from '#server/plan/statement-types.ts';
 import type {ChangedRecords, ChangeKind} from '#server/records/change-stream.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
+import type {ReadConsistency} from '#server/cluster/read-consistency-gate.ts';
 import type {WorkProgress} from './database/work-progress.ts';
 
 export type {SearchIndexFigures};
@@ -48,6 +49,8 @@ export interface RunRequest {
   readonly operation?: RecordOperation | undefined;
   /** How long it may take at most; absent: as long as settings, user and statement allow. */
   readonly timeoutMs?: number | undefined;
+  /** How new what it reads must be; absent: as the settings say. On a server alone it is. */
+  readonly consistency?: ReadConsistency | undefined;
   /** The route is read-only: a statement that writes is refused before anything runs. */
   readonly readOnly: boolean;
   /**

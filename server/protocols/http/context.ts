@@ -7,6 +7,7 @@ import type {Socket} from 'node:net';
 import type {BackupService} from '#server/backup/backup-service.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {ExchangeService} from '#server/exchange/exchange-service.ts';
+import type {RequestPlacement} from '#server/forwarding/request-placement.ts';
 import {JsonParser} from '#server/model/json-parser.ts';
 import {Meters} from '#server/monitoring/meters.ts';
 import type {Telemetry} from '#server/monitoring/telemetry.ts';
@@ -43,6 +44,8 @@ export interface HttpOptions {
   readonly cluster?: Cluster | undefined;
   /** Asks single members for what an administrator wants of them; absent: a server alone. */
   readonly members?: MemberRequests | undefined;
+  /** Where requests run; absent: a server alone. */
+  readonly placement?: RequestPlacement | undefined;
   /** Asks other members; whoever gives it closes it. */
   readonly peerClient: PeerClient;
   /** Certificates of those who vouch for other members; empty or absent: the system's. */
@@ -122,8 +125,8 @@ export class HttpContext {
     this.answers = new IdempotentAnswers(options);
     this.transport = new Transport(this.settings.get('svc.server.apiTokenTrustedProxies'));
     this.origins = new AllowedOrigins(this.settings.get('svc.server.httpCorsOrigins'));
-    const {cluster} = options;
-    this.gateway = cluster && new LeaderGateway(this, cluster);
+    const {placement} = options;
+    this.gateway = placement && new LeaderGateway(this, placement);
     this.#timings = new RequestTimings(() => options.clock.monotonic());
     this.meters = new Meters({...options, counts: () => this.#timings.counts()});
     const prefix = Buffer.alloc(8);

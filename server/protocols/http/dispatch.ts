@@ -5,7 +5,7 @@ import {refuseAbsent} from './absent-routes.ts';
 import {hash} from 'node:crypto';
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import {Refusal} from '#server/base/errors.ts';
-import {requiresLeader, isLocalCopyDamaged} from '#server/cluster/leadership.ts';
+import {isLocalCopyDamaged} from '#server/cluster/leadership.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {authenticate} from './message/authentication.ts';
 import {checkDeclaredLength} from './message/body.ts';
@@ -86,29 +86,20 @@ async function perform(exchange: Exchange, {route, operation}: Match): Promise<v
     throw new Refusal('security.root-only', message);
   }
   if (membership === undefined) return carryOut(exchange, principal, {route, operation});
-  if (operation.at === 'fresh') await membership.reached(requestedConsistency(exchange));
-  if (belongsToLeader(exchange, operation) && (await membership.forward(exchange, principal))) {
-    return;
-  }
-  const {clock, timers} = exchange.context.options;
-  const waitMs = exchange.context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
-  for (const deadline = clock.monotonic() + waitMs; ; ) {
-    try {
-      return await carryOut(exchange, principal, {route, operation});
-    } catch (error) {
-      // The leadership went while the request was here, and nothing of it happened; or this
-      // server's copy cannot be read: what a replica carries out itself changes nothing.
-      const isOther =
-        isLocalCopyDamaged(error) && !membership.cluster.isLeader && !exchange.isForwarded;
-      if (!(requiresLeader(error) || isOther) || exchange.response.headersSent) throw error;
-      if (exchange.header(sessionHeader) !== undefined) throw error;
-      if (await membership.forward(exchange, principal)) return;
-      // A leader that is handing over takes nothing for a moment.
-      const restMs = deadline - clock.monotonic();
-      if (restMs <= 0) throw error;
-      await (membership.cluster.whenSettled(restMs) ?? timers.yield());
-    }
-  }
+  const {placement} = membership;
+  if (operation.at === 'fresh') await placement.reached(requestedConsistency(exchange));
+  await placement.carryOut<true>({
+    isForLeader: belongsToLeader(exchange, operation),
+    here: async () => {
+      await carryOut(exchange, principal, {route, operation});
+      return true as const;
+    },
+    atLeader: async () => (await membership.forward(exchange, principal)) || undefined,
+    mayMove: error =>
+      !exchange.response.headersSent &&
+      exchange.header(sessionHeader) === undefined &&
+      !(exchange.isForwarded && isLocalCopyDamaged(error)),
+  });
 }
 
 /** Transactions live on the leader, so everything about them does. */

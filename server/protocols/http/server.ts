@@ -25,6 +25,7 @@ import {Acceptors} from '#server/listeners/acceptors.ts';
 import {agentRoutes} from './routes/agents.ts';
 import {apiTokenRoutes} from './routes/api-tokens.ts';
 import {answerBroken} from './raw-http/broken-request.ts';
+import {clusterCallRoutes} from './cluster/cluster-calls.ts';
 import {clusterRoutes} from './cluster/cluster.ts';
 import {HttpContext, type HttpOptions} from './context.ts';
 import {databaseRoutes} from './routes/databases.ts';
@@ -123,6 +124,7 @@ export function routeTable(batch: BatchHandler): readonly Route[] {
     ...clusterVerifyRoutes,
     ...clusterLoginRoutes,
     ...clusterRoutes,
+    ...clusterCallRoutes,
     ...documentationRoutes(),
   ];
 }

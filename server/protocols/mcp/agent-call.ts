@@ -1,10 +1,9 @@
 /** One request of a caller to the agent tool server: what tools ask and work with. */
-import {leaderNeeded, requiresLeader} from '#server/cluster/leadership.ts';
 import type {AgentCaller, AgentServer} from './agent-server.ts';
 import type {RequestId} from './message.ts';
 import {notPermitted, type Permission} from './permissions.ts';
 import {Policy} from './policy.ts';
-import type {ToolCall, ToolHead} from './tool.ts';
+import type {ToolCall} from './tool.ts';
 import {ToolRefusal} from './tool-refusal.ts';
 
 const namesShownMax = 100;
@@ -19,7 +18,6 @@ export class AgentCall implements ToolCall {
   signal: AbortSignal | undefined;
   /** The conversation that a message has begun. */
   begun: string | undefined;
-  #hasWritten = false;
 
   constructor(server: AgentServer, caller: AgentCaller) {
     this.server = server;
@@ -89,26 +87,10 @@ export class AgentCall implements ToolCall {
     this.begun = Buffer.from(bytes).toString('hex');
   }
 
-  /**
-   * Ends a request that runs; one that is not here may be with the leader.
-   *
-   * @throws {Refusal} what only the leader may do, where the caller can bring it there.
-   */
+  /** Ends a request that runs here; one that does not is passed over. */
   cancel(id: RequestId): void {
-    const {conversation, principal, relays} = this.caller;
+    const {conversation, principal} = this.caller;
     if (conversation === undefined) return;
-    const isHere = this.server.running.cancel({user: principal.name, conversation, id});
-    if (isHere || !relays || this.#hasWritten || this.cluster?.isLeader !== false) return;
-    throw leaderNeeded('The request to be cancelled is not carried out here');
-  }
-
-  /** Remembers that a tool of this request has been carried out. */
-  carriedOut({annotations}: ToolHead): void {
-    if (!annotations.readOnlyHint) this.#hasWritten = true;
-  }
-
-  /** Whether the whole request can still be brought to the leader: nothing has been done here. */
-  isForLeader(error: unknown): boolean {
-    return this.caller.relays && requiresLeader(error) && !this.#hasWritten;
+    this.server.running.cancel({user: principal.name, conversation, id});
   }
 }

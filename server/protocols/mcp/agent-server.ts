@@ -57,8 +57,6 @@ export interface AgentCaller {
   readonly requestId: string;
   /** Aborted when the client is gone. */
   readonly signal: AbortSignal | undefined;
-  /** Whether the caller can bring the whole request to the leader of a cluster. */
-  readonly relays: boolean;
   /** The conversation that the request says it belongs to; without one nothing can be cancelled. */
   readonly conversation: string | undefined;
   /** Waits until a request of a conversation may be carried out; answers what ends that. */
@@ -102,11 +100,7 @@ export class AgentServer {
     return acceptsOrigin({origin, host, ownHosts: this.options.ownHosts}, allowedOrigins);
   }
 
-  /**
-   * Answers a message or a batch.
-   *
-   * @throws {Refusal} what only the leader of a cluster may do, where nothing has been done here.
-   */
+  /** Answers a message or a batch; never refuses. */
   async answer(bytes: Uint8Array, caller: AgentCaller): Promise<AgentAnswer> {
     let value: Value;
     try {
@@ -149,7 +143,7 @@ export class AgentServer {
       tooLong: () => errorText(noId, codes.invalidRequest, tooLong(most)),
       answer: async (line, begin) => {
         const requestId = `line-${(++count).toString(36)}`;
-        const known = {conversation: 'lines', signal: undefined, relays: false};
+        const known = {conversation: 'lines', signal: undefined};
         const caller = {...known, principal, requestId, begin};
         return (await this.answer(line, caller)).body;
       },
@@ -252,7 +246,7 @@ export class AgentServer {
       return resultText(id, await carryOut(request, call));
     } catch (error) {
       if (error instanceof RpcError) return errorText(id, error.code, error.message);
-      if (error instanceof AssertionFailure || call.isForLeader(error)) throw error;
+      if (error instanceof AssertionFailure) throw error;
       const {requestId} = call;
       const reason = error instanceof Error ? error.stack : String(error);
       this.options.logger.log('error', 'mcp.failed', {requestId, method, reason});

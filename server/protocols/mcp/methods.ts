@@ -85,7 +85,6 @@ async function callTool(call: AgentCall, params: MapValue): Promise<string> {
       throw new ToolRefusal(`Tool '${name}' is not available in ${call.policy.profileWords}`);
     }
     const payload = await tool.call(call, given as MapValue);
-    call.carriedOut(tool);
     return toolResult(payload, false);
   } catch (error) {
     return toolResult(refusalText(error, call), true);
@@ -103,7 +102,7 @@ function toolResult(text: string, isError: boolean): string {
 function refusalText(error: unknown, call: AgentCall): string {
   if (error instanceof ToolRefusal) return error.message;
   const isOfEngine = error instanceof Refusal || error instanceof Corruption;
-  if (!isOfEngine || call.isForLeader(error)) throw error;
+  if (!isOfEngine) throw error;
   if (call.administration.settings().get('svc.server.mode') !== 'production') {
     return error.message;
   }

@@ -12,20 +12,20 @@ import {administer, type AdministrationParts} from '#server/administration/comma
 import {administrativeCommands} from '#server/administration/commands.ts';
 import {spokenArguments, spokenCommand} from '#server/administration/spelling.ts';
 import {Refusal} from '#server/base/errors.ts';
-import type {Cluster} from '#server/cluster/cluster.ts';
-import {leaderNeeded} from '#server/cluster/leadership.ts';
+import type {WayOfCommands} from '#server/forwarding/administration-way.ts';
 import {JsonParser, parseJsonText} from '#server/model/json-parser.ts';
 import {jsonText} from '#server/model/json.ts';
 import {parseRid} from '#server/model/rid.ts';
 import {type MapValue, Rid, type Value} from '#server/model/value.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {RecordCalls} from '#server/session/record-calls.ts';
-import type {ChangeSubscription, RowCursor, RowsRequest} from '#server/session/session.ts';
+import type {ChangeSubscription, RowCursor} from '#server/session/session.ts';
 import {statementRequest} from '#server/session/statement-request.ts';
 
-type Parts = AdministrationParts & {readonly cluster?: Cluster | undefined};
+/** The service is that of the cluster on its member, which has a way for commands too. */
+type Parts = AdministrationParts & {readonly commands?: WayOfCommands | undefined};
 
-/** Serves the protocol once it is told to listen. Without a cluster: a server alone. */
+/** Serves the protocol once it is told to listen. */
 export function lineProtocol(parts: Parts): Server {
   return createServer(socket => void new LineConnection(parts, socket).serve());
 }
@@ -86,7 +86,6 @@ class LineConnection {
         return answerOf({columns: typed(columns), parameters: typed(parameters)});
       }
       case 'run': {
-        await this.#requireLeader(who, statement);
         const cursor = await service.rows(who, statement);
         this.#cursors.set(text('id'), cursor);
         return answerOf({columns: [...(cursor.columns ?? [])]});
@@ -125,18 +124,12 @@ class LineConnection {
     }
   }
 
-  async #requireLeader(who: Principal, statement: RowsRequest): Promise<void> {
-    const {service, cluster} = this.#parts;
-    if (cluster === undefined || cluster.isLeader) return;
-    if (!(await service.needsLeader(who, {...statementRequest('', ''), ...statement}))) return;
-    throw leaderNeeded('the leader carries this out', cluster.leaderHttpAddress()?.host);
-  }
-
   async #administrate(principal: Principal, line: string): Promise<MapValue> {
     const spoken = spokenCommand(Object.values(administrativeCommands), line);
     if (spoken === undefined) throw new Refusal('argument', `nobody knows '${line}' here`);
     const given = spokenArguments(spoken, new Map(), new JsonParser(16));
-    const call = {parts: this.#parts, principal, isPrivate: true, tell: () => {}};
+    const cluster = this.#parts.commands?.(principal, true);
+    const call = {parts: this.#parts, principal, isPrivate: true, tell: () => {}, cluster};
     const row = spoken.command as Parameters<typeof administer>[0];
     const answer = await administer(row, call, readArguments(row.arguments, given));
     return answerOf({answer: JSON.stringify(answer ?? null)});

@@ -13,6 +13,7 @@ import {
 import {ServerEvents} from '#server/monitoring/server-events.ts';
 import {AgentServer, type AgentServerOptions} from '#server/protocols/mcp/agent-server.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
+import {type ClusterWays, createClusterWays} from '#server/protocols/http/relay/cluster-ways.ts';
 import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
 import type {SettingKey} from '#server/base/settings.ts';
 import type {Administration} from '#server/session/administration.ts';
@@ -44,8 +45,13 @@ export interface HttpWorld {
   readonly port: number;
   readonly service: WordService;
   readonly security: Security;
+  /** What the service of words stands on. */
+  readonly world: ServiceWorld;
+  readonly administration: Administration;
   readonly server: HttpServer;
   readonly agents: AgentServer;
+  /** The service of the cluster, on its member; undefined: a server alone. */
+  readonly everywhere: ClusterWays | undefined;
   readonly logged: string[];
   isShutDown: () => boolean;
   /** Changes a setting while the server runs. */
@@ -74,23 +80,13 @@ export async function httpWorld(
   await security.ensureRoot(rootPassword);
   await security.createUser({name: 'anna', password: 'anna-pass', databases: {db: ['admin']}});
   const service = await WordService.over(serviceWorld);
-  let shutDown = false;
-  let generation = 0;
-  const events = new ServerEvents(() => 0);
+  let [shutDown, generation] = [false, 0];
   const administration: Administration = {
-    identity: {serverName: 'svc_0', version: '1.0', instanceId: 'i', languages: ['sql']},
-    profiler: profilerWorld(platform).profiler,
+    ...quietAdministration(platform),
     settings: () => settings,
     setServerSetting: (key, value) => {
       settings = settings.with(key, value, 'command');
     },
-    setDatabaseSetting: async () => {},
-    figures: () => ({}),
-    disk: () => ({}),
-    metrics: () => ({}),
-    events: file => (file === undefined ? events.list() : events.read(file)),
-    eventFiles: () => [],
-    fencedDatabases: () => [],
     databaseIdentity: name => `${name}-${service.databases.has(name) ? generation : ++generation}`,
     shutdown: () => {
       shutDown = true;
@@ -98,16 +94,23 @@ export async function httpWorld(
   };
   const logged: string[] = [];
   const logger = {log: (_level: unknown, event: string) => void logged.push(event)};
-  const agents = agentServer({...platform, service, administration, logger}, member.cluster);
-  const {authorities = () => []} = member;
+  const {authorities = () => [], cluster} = member;
   const isSecure = (): boolean => settings.get('svc.ssl.enabled');
   const peerClient = new PeerClient({isSecure, authorities, logger});
+  const shared = {...platform, settings: () => settings, logger, peerClient, authorities};
+  const ways = cluster && createClusterWays({...shared, cluster, service});
+  const everywhere = ways?.service ?? service;
+  const agents = agentServer({...platform, service: everywhere, administration, logger}, cluster);
   const own = {service, security, administration, peerClient, batch, agents};
-  const parts = {...own, ...platform, logger, ...member};
-  const server = createHttpServer(parts);
+  const placement = ways?.placement;
+  const server = createHttpServer({...own, ...platform, logger, ...member, placement});
   const closeServer = server.close.bind(server);
   let closed: Promise<void> | undefined;
-  server.close = graceMs => (closed ??= closeServer(graceMs).then(() => serviceWorld.close()));
+  const closeWorld = (): Promise<void> => {
+    ways?.channel.close();
+    return serviceWorld.close();
+  };
+  server.close = graceMs => (closed ??= closeServer(graceMs).then(closeWorld));
   const port = await server.listen('127.0.0.1', {from: 0, to: 0});
   const call = (path: string, options: Call = {}): Promise<HttpAnswer> =>
     send(
@@ -125,7 +128,28 @@ export async function httpWorld(
     set: (key, value) => administration.setServerSetting(key, String(value)),
     call,
     command: (text, options = {}) => call('/server', {body: {command: text}, ...options}),
+    everywhere: ways,
+    world: serviceWorld,
+    administration,
     raw: text => exchangeRaw(port, text),
+  };
+}
+
+/** Administration of a server about which there is nothing to say. */
+function quietAdministration(
+  platform: Parameters<typeof profilerWorld>[0],
+): Omit<Administration, 'settings' | 'setServerSetting' | 'databaseIdentity' | 'shutdown'> {
+  const events = new ServerEvents(() => 0);
+  return {
+    identity: {serverName: 'svc_0', version: '1.0', instanceId: 'i', languages: ['sql']},
+    profiler: profilerWorld(platform).profiler,
+    setDatabaseSetting: async () => {},
+    figures: () => ({}),
+    disk: () => ({}),
+    metrics: () => ({}),
+    events: file => (file === undefined ? events.list() : events.read(file)),
+    eventFiles: () => [],
+    fencedDatabases: () => [],
   };
 }
 

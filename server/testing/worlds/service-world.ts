@@ -42,6 +42,7 @@ export class ServiceWorld {
   readonly #makeService: (
     settings: Readonly<Record<string, string>>,
     threads?: PlanThreads,
+    cluster?: Cluster,
   ) => SessionService;
   #databases = 0;
 
@@ -69,7 +70,7 @@ export class ServiceWorld {
       settings: () => resolved,
       endSessionsOf: (user, reason) => this.service.endSessionsOf(user, reason),
     });
-    this.#makeService = (values, scanThreads) => {
+    this.#makeService = (values, scanThreads, member = cluster) => {
       const own = resolveSettings([{name: 'test', values}]).settings;
       return new SessionService({
         engine: inline.engine,
@@ -83,7 +84,7 @@ export class ServiceWorld {
         javascript,
         settings: () => own,
         procedures,
-        cluster,
+        cluster: member,
         compactions: new StoreCompactions(),
         ...(scanThreads && {threads: scanThreads}),
       });
@@ -91,9 +92,13 @@ export class ServiceWorld {
     this.service = this.#makeService(settings, threads);
   }
 
-  /** One more service over the same engine; close it before the world. */
-  another(settings: Readonly<Record<string, string>>): SessionService {
-    return this.#makeService(settings);
+  /**
+   * One more service over the same engine; close it before the world.
+   *
+   * @param cluster - What it knows of its cluster; absent: what the world knows.
+   */
+  another(settings: Readonly<Record<string, string>>, cluster?: Cluster): SessionService {
+    return this.#makeService(settings, undefined, cluster);
   }
 
   get engine(): Engine {

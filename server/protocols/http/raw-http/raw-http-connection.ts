@@ -8,7 +8,7 @@
  */
 import type {Socket} from 'node:net';
 import {AssertionFailure} from '#server/base/assert.ts';
-import {requiresLeader, isLocalCopyDamaged} from '#server/cluster/leadership.ts';
+import {isLocalCopyDamaged} from '#server/cluster/leadership.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {ResultCursor, RunRequest} from '#server/session/session.ts';
 import type {ResponseBuffer, ResponseWriter} from './response-buffer.ts';
@@ -66,6 +66,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   readonly tag = undefined;
   database = '';
   transactionId: string | undefined;
+  consistency: RequestHead['requested'];
   readonly #listener: RawHttpListener;
   readonly #socket: Socket;
   /** Bytes that are not answered: part of a request, or what came during one. */
@@ -220,6 +221,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     this.database = head.database;
     this.transactionId = head.sessionId;
     this.#coding = head.coding;
+    this.consistency = head.requested;
     const begunAt = this.context.options.clock.monotonic();
     this.#begunAt = begunAt;
     this.#attempt({known, bytes, begunAt, attempts: 1});
@@ -251,14 +253,13 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   /** What becomes of a request that met an error: its answer, or another attempt. */
   async #retryOrFail(request: UnderWay, error: unknown): Promise<void> {
     const {gateway: membership} = this.context;
-    const isOther = (requiresLeader(error) || isLocalCopyDamaged(error)) && !this.#isChunked;
-    if (!isOther || membership === undefined) {
+    if (this.#isChunked || membership?.placement.isMovable(error) !== true) {
       this.#fail(error);
       return this.#done(request, true);
     }
     // Nothing happened, and node's path knows how to bring it to whoever leads now.
     if (isLocalCopyDamaged(error)) return this.#closeWithError(request.bytes);
-    const settled = membership.settled();
+    const settled = membership.placement.settled();
     const {known, attempts} = request;
     const mayStay = known.head.sessionId === undefined && attempts < attemptsMax;
     if (!mayStay || (settled === undefined && membership.cluster.isLeader)) {
@@ -280,7 +281,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
       return this.#answeredLater(found, known, bytes);
     }
     const work = this.#parseStatement(known, bytes);
-    return work !== undefined && this.#execute(found, work, known.head);
+    return work !== undefined && this.#execute(found, work);
   }
 
   /** Messages of an agent, where no other member has a say in what becomes of them. */
@@ -294,7 +295,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     const body = bytes.subarray(known.bytes.length);
     const answer = async (principal: Principal): Promise<true> => {
       const requestId = this.context.nextRequestId();
-      const caller = {principal, requestId, signal, relays: false, conversation};
+      const caller = {principal, requestId, signal, conversation};
       const told = await agents.answer(body, caller);
       const headers = conversationHeaders(told.conversation);
       this.#answer(told.status, headers, Buffer.from(told.body), requestId);
@@ -308,15 +309,15 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     known: CachedRequestHead,
     bytes: Buffer,
   ): Promise<boolean> {
-    const {head} = known;
     const {gateway: membership} = this.context;
     const principal = found instanceof Promise ? await found : found;
     // One that was just elected is ready in a moment.
-    const settled = membership?.cluster.isLeader === false ? membership.settled() : undefined;
+    const settled =
+      membership?.cluster.isLeader === false ? membership.placement.settled() : undefined;
     if (settled !== undefined) await settled;
     const work = this.#parseStatement(known, bytes);
     if (work === undefined) return false;
-    const forLeader = membership && this.#requiresLeader(membership, principal, head, work);
+    const forLeader = membership && isForLeader(membership, principal, work);
     if (membership !== undefined && (forLeader instanceof Promise ? await forLeader : forLeader)) {
       const body = bytes.subarray(known.bytes.length);
       const request = {known, principal, body, taker: this, gone: this.signal};
@@ -324,17 +325,13 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
       if (relayed === undefined) return false;
       if (await relayed) return true;
     }
-    return this.#execute(principal, work, head);
+    return this.#execute(principal, work);
   }
 
-  #execute(
-    principal: Principal,
-    work: RunRequest | TransactionChange,
-    {requested}: RequestHead,
-  ): true | Promise<true> {
+  #execute(principal: Principal, work: RunRequest | TransactionChange): true | Promise<true> {
     if (!('text' in work)) return this.#changeTransaction(principal, work).then(isDone);
     this.#sessionId = work.transactionId;
-    const waiting = this.context.gateway?.readable(principal, work, requested);
+    const waiting = this.context.gateway?.placement.readable(principal, work);
     return waiting === undefined
       ? this.#run(principal, work)
       : waiting.then(() => this.#run(principal, work));
@@ -349,18 +346,6 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     request.receivedAt = this.#begunAt;
     const started = this.context.service.run(principal, request);
     return started instanceof Promise ? started.then(tell) : tell(started);
-  }
-
-  /** Whether a replica's request is one that only the leader may carry out. */
-  #requiresLeader(
-    membership: LeaderGateway,
-    principal: Principal,
-    {route, sessionId}: RequestHead,
-    work: RunRequest | TransactionChange,
-  ): boolean | Promise<boolean> {
-    if (membership.cluster.isLeader) return false;
-    if (sessionId !== undefined || !('text' in work)) return true;
-    return route !== 'query' && membership.needsLeader(principal, work);
   }
 
   /** Has node's server take the request that is under way, of which nothing was done. */
@@ -573,6 +558,15 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     this.#waiting = none;
     this.#take(waiting);
   }
+}
+
+/** Whether the leader is to carry it out, which is another server. */
+function isForLeader(
+  {cluster, placement}: LeaderGateway,
+  principal: Principal,
+  work: RunRequest | TransactionChange,
+): boolean | Promise<boolean> {
+  return 'text' in work ? placement.isForLeader(principal, work) : !cluster.isLeader;
 }
 
 function chunk(piece: Buffer): Buffer {

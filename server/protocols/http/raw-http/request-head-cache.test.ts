@@ -17,6 +17,7 @@ const statementHead = {
   database: 'db',
   isStream: false,
   transactionId: undefined,
+  consistency: undefined,
   tag: undefined,
   signal,
 };

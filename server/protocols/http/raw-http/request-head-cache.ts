@@ -141,6 +141,7 @@ function withParameters(
     typeHints: known.typeHints,
     profile: known.profile,
     transactionId: known.transactionId,
+    consistency: known.consistency,
     retries: known.retries,
     requestId: known.requestId,
     tag: known.tag,

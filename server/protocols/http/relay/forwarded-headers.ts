@@ -82,6 +82,18 @@ export function forwardedHead(text: string, {user, token}: PeerCredentials): Buf
   return Buffer.from([first, ...lines.filter(isKept), ...own, '', ''].join('\r\n'), 'latin1');
 }
 
+/** The headers of a member that asks for a user, as names and values in turn. */
+export function memberHeaders(token: string, user: string): readonly string[] {
+  return [
+    'X-Svc-Cluster-Token',
+    token,
+    'X-Svc-Forwarded-User',
+    encodedUser(user),
+    'X-Svc-Forwarded-To-Leader',
+    'true',
+  ];
+}
+
 /** Names and values in turn, without what the sender names in `Connection`. */
 export function relayedHeaders({headers, rawHeaders}: IncomingMessage): string[] {
   const named = (headers.connection ?? '').split(',').map(name => name.trim().toLowerCase());

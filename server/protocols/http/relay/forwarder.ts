@@ -1,20 +1,20 @@
 /**
  * Requests of a replica's clients that only the leader can carry out: relayed as they came, and
- * answered as it answers (docs/cluster-connections.md).
+ * answered as it answers (docs/cluster-connections.md). How often is the matter of
+ * forwarding/leader-attempts.ts.
  *
- * One hop: the leader takes a relayed request or refuses it, and never relays it again. What did
- * not leave, or what its target refused because it leads no more, is tried again, at once when
- * another leader is known, until `svc.ha.forwardLeaderWaitTimeoutMs` is over: nothing happened. One
- * that was just elected holds what it is asked until it is ready. What left and was never answered
- * may have happened, so it is tried again only when a second time changes nothing: reads, the
- * begin of a transaction, and commands with a request id, which are applied once.
- * Invariant H5: a request is relayed over one hop at most, and a second time only when the first
- * did nothing or both together do it once. Why: docs/design/0021-forwarding-and-reads.md.
+ * One hop: the leader takes a relayed request or refuses it, and never relays it again.
  */
 import {hostAndPort} from '#server/base/addresses.ts';
-import {Refusal} from '#server/base/errors.ts';
-import {type Cluster, isSameAddress} from '#server/cluster/cluster.ts';
+import type {Refusal} from '#server/base/errors.ts';
+import type {Cluster} from '#server/cluster/cluster.ts';
 import {leaderNeeded} from '#server/cluster/leadership.ts';
+import {
+  type AskedRequest,
+  type Attempted,
+  LeaderAttempts,
+  noLeaderNow,
+} from '#server/forwarding/leader-attempts.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {HttpContext} from '../context.ts';
 import {clientGone, type Exchange, sessionHeader} from '../message/exchange.ts';
@@ -25,11 +25,7 @@ import {LeaderAddress} from './leader-address.ts';
 import {LeaderRequests, patienceMs, type RelayParts} from './leader-requests.ts';
 import type {RelayedRequest} from './leader-connection.ts';
 import {LeaderConnectionPool} from './leader-connection-pool.ts';
-import type {NotRelayed, Relayed} from './relayed-response.ts';
-
-/** The same leader is asked again after this when it refused or did not answer: at first soon. */
-const pauseMsMin = 5;
-const pauseMsMax = 50;
+import type {Relayed} from './relayed-response.ts';
 
 /** A request of the raw HTTP path on its way to the leader. */
 export interface RawHttpRequest extends Omit<RelayedRequest, 'head' | 'silenceMs'> {
@@ -39,19 +35,12 @@ export interface RawHttpRequest extends Omit<RelayedRequest, 'head' | 'silenceMs
   readonly gone: AbortSignal;
 }
 
-interface Attempts {
-  readonly attempt: (target: HttpTarget) => Promise<'answered' | NotRelayed>;
-  /** The leader may be asked a second time though the first may have been carried out. */
-  readonly isRepeatable: boolean;
-  readonly gone: AbortSignal;
-}
-
 export class Forwarder {
   readonly #context: HttpContext;
   readonly #cluster: Cluster;
   readonly #connections: LeaderRequests;
   readonly #lines: LeaderConnectionPool;
-  readonly #leader: LeaderAddress;
+  readonly #attempts: LeaderAttempts<HttpTarget>;
   readonly #relayed: (index: number) => void;
 
   /** @param relayed - Told of the commit index of every answer to a change. */
@@ -61,7 +50,10 @@ export class Forwarder {
     this.#relayed = relayed;
     this.#connections = new LeaderRequests(context, cluster);
     this.#lines = new LeaderConnectionPool(context, cluster);
-    this.#leader = new LeaderAddress(context, cluster);
+    const leader = new LeaderAddress(context, cluster);
+    const {clock, timers} = context.options;
+    const target = (): HttpTarget | undefined => leader.target();
+    this.#attempts = new LeaderAttempts({cluster, clock, timers, target});
   }
 
   close(): void {
@@ -80,11 +72,12 @@ export class Forwarder {
     if (this.#cluster.isLeader) return false;
     if (exchange.isForwarded) throw this.#notLeader();
     const body = exchange.streamsBody ? undefined : await this.#bodyOf(exchange);
-    return this.#untilAnswered({
+    const answered = await this.#attempts.answer({
+      ...this.#patience(exchange.signal),
       attempt: target => this.#attempt(exchange, {principal, body, target}),
       isRepeatable: isRepeatable(exchange, body),
-      gone: exchange.signal,
     });
+    return answered === true;
   }
 
   /**
@@ -107,49 +100,27 @@ export class Forwarder {
     if (isLarge || typeof caller !== 'string' || settings.get('svc.ssl.enabled')) return undefined;
     const head = known.forwarded({user: principal.name, token: this.#cluster.token});
     const silenceMs = patienceMs(settings, route);
-    return this.#untilAnswered({
+    const asked = this.#attempts.answer({
+      ...this.#patience(gone),
       attempt: async target => {
         const request = {head, body, taker, silenceMs};
         return this.#answered(await this.#lines.relay(target, request, gone));
       },
       // An orphan ends by itself.
       isRepeatable: route === 'begin',
-      gone,
     });
+    return asked.then(answered => answered === true);
   }
 
   get #waitMs(): number {
     return this.#context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
   }
 
-  /** False where this server leads, before or after an attempt that came to nothing. */
-  async #untilAnswered({attempt, isRepeatable: repeats, gone}: Attempts): Promise<boolean> {
-    const {clock} = this.#context.options;
-    const waitMs = this.#waitMs;
-    let deadline = clock.monotonic() + waitMs;
-    let unanswered: string | undefined;
-    for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
-      if (this.#cluster.isLeader) return false;
-      if (unanswered === undefined && this.#cluster.wasRemoved) throw removedFromCluster();
-      const target = this.#leader.target();
-      if (target !== undefined) {
-        const outcome = await attempt(target);
-        if (outcome === 'answered') return true;
-        if (outcome.kind === 'broken') {
-          if (!repeats) throw unknown(outcome.reason);
-          // The next leader has all the time to appear that a first one has.
-          if (unanswered === undefined) deadline = clock.monotonic() + waitMs;
-          unanswered = outcome.reason;
-        }
-      }
-      const restMs = deadline - clock.monotonic();
-      if (restMs <= 0) throw unanswered === undefined ? noLeader(waitMs) : unknown(unanswered);
-      if (gone.aborted) throw clientGone();
-      if (target === undefined) await this.#cluster.whenLeaderKnown(restMs);
-      else if (isSameAddress(target, this.#leader.target())) {
-        await this.#changeWithin(Math.min(pauseMs, restMs));
-      }
-    }
+  /** How long a leader is waited for, and by whom. */
+  #patience(
+    gone: AbortSignal,
+  ): Pick<AskedRequest<true, HttpTarget>, 'gone' | 'clientGone' | 'waitMs'> {
+    return {gone: () => gone.aborted, clientGone, waitMs: this.#waitMs};
   }
 
   async #bodyOf(exchange: Exchange): Promise<Buffer> {
@@ -164,9 +135,9 @@ export class Forwarder {
   }
 
   /** One attempt, or why it did not come to an answer. */
-  async #attempt(exchange: Exchange, parts: RelayParts): Promise<'answered' | NotRelayed> {
+  async #attempt(exchange: Exchange, parts: RelayParts): Promise<Attempted<true>> {
     const outcome = this.#answered(await this.#connections.relay(exchange, parts));
-    if (outcome === 'answered') return outcome;
+    if (outcome.kind === 'answered') return outcome;
     if (parts.body === undefined && exchange.request.readableDidRead && outcome.kind !== 'broken') {
       throw noLeaderNow(`${outcome.reason}, and a part of the body is gone: send it again`);
     }
@@ -174,10 +145,10 @@ export class Forwarder {
   }
 
   /** Notes the commit of an answer. */
-  #answered(outcome: Relayed): 'answered' | NotRelayed {
+  #answered(outcome: Relayed): Attempted<true> {
     if (outcome.kind !== 'answered') return outcome;
     if (outcome.commitIndex !== undefined) this.#relayed(outcome.commitIndex);
-    return 'answered';
+    return {kind: 'answered', answer: true};
   }
 
   #notLeader(): Refusal {
@@ -185,19 +156,6 @@ export class Forwarder {
     const address = leader && hostAndPort(leader.host, leader.port);
     const who = address === undefined ? 'and knows nobody who does' : `${address} does`;
     return leaderNeeded(`this server does not lead the cluster, ${who}`, address);
-  }
-
-  /** Resolves when the leader changed, or the time is over. */
-  #changeWithin(delayMs: number): Promise<void> {
-    return new Promise(resolve => {
-      const end = (): void => {
-        forget();
-        cancel();
-        resolve();
-      };
-      const forget = this.#cluster.onLeaderChange(end);
-      const cancel = this.#context.options.timers.after(delayMs, end);
-    });
   }
 }
 
@@ -213,26 +171,4 @@ function isRepeatable(exchange: Exchange, body: Buffer | undefined): boolean {
   return (
     first === 'query' || (first === 'command' && exchange.header('x-request-id') !== undefined)
   );
-}
-
-function unknown(reason: string): Refusal {
-  return new Refusal(
-    'commit.unknown',
-    `the leader was asked and did not answer (${reason}): ` +
-      'it may or may not have happened; read before writing again',
-  );
-}
-
-function removedFromCluster(): Refusal {
-  return noLeaderNow(
-    'this server was removed from its cluster: nothing was carried out, ask a member',
-  );
-}
-
-function noLeader(waitMs: number): Refusal {
-  return noLeaderNow(`nobody led the cluster within ${waitMs} ms: nothing was carried out`);
-}
-
-function noLeaderNow(message: string): Refusal {
-  return new Refusal('cluster.no-leader', message);
 }

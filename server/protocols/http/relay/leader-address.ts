@@ -5,8 +5,16 @@
  * Source: docs/cluster-connections.md.
  */
 import {type Cluster, type HttpAddress, isSameAddress} from '#server/cluster/cluster.ts';
-import type {HttpContext} from '../context.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import type {HttpOptions} from '../context.ts';
 import {type HttpTarget, targetOf} from './idle-connections.ts';
+
+/** What the ways to the leader need of the server. */
+export interface RelayContext {
+  /** As they are now. */
+  readonly settings: Settings;
+  readonly options: Pick<HttpOptions, 'clock' | 'timers' | 'peerClient' | 'authorities'>;
+}
 
 /** Milliseconds after its last word for which one that is deposed may tell of a request. */
 const deposedMs = 1_000;
@@ -22,10 +30,10 @@ export function deposedPatienceMs(cluster: Cluster, target: HttpTarget): number 
 }
 
 export class LeaderAddress {
-  readonly #context: HttpContext;
+  readonly #context: RelayContext;
   readonly #cluster: Cluster;
 
-  constructor(context: HttpContext, cluster: Cluster) {
+  constructor(context: RelayContext, cluster: Cluster) {
     this.#context = context;
     this.#cluster = cluster;
   }

@@ -1,6 +1,6 @@
 /**
  * What the HTTP server of a cluster's member does beside that of a server alone: it knows whom a
- * request of another member speaks for, relays what only the leader can do, and lets reads wait.
+ * request of another member speaks for, and relays what belongs to the leader.
  *
  * `X-Svc-Cluster-Token` opens everything, so it is compared in constant time, never shown, and
  * believed only when it is not empty. Without it `X-Svc-Forwarded-User` and
@@ -10,11 +10,9 @@
 import {hash, timingSafeEqual} from 'node:crypto';
 import type {IncomingMessage} from 'node:http';
 import type {Socket} from 'node:net';
-import {Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
-import {ReadConsistencyGate, type ReadConsistency} from '#server/cluster/read-consistency-gate.ts';
+import type {RequestPlacement} from '#server/forwarding/request-placement.ts';
 import type {Principal} from '#server/security/principal.ts';
-import type {RunRequest} from '#server/session/session.ts';
 import type {HttpContext} from '../context.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {
@@ -30,69 +28,22 @@ const warningEveryMs = 60_000;
 
 export class LeaderGateway {
   readonly cluster: Cluster;
+  readonly placement: RequestPlacement;
   readonly #context: HttpContext;
-  readonly #freshness: ReadConsistencyGate;
   readonly #forwarder: Forwarder;
   readonly #tokenHashes: readonly Buffer[];
   #warnedAt = Number.NEGATIVE_INFINITY;
   #suspects = 0;
 
-  constructor(context: HttpContext, cluster: Cluster) {
-    const {clock, logger} = context.options;
+  constructor(context: HttpContext, placement: RequestPlacement) {
+    const {cluster} = placement;
     this.cluster = cluster;
+    this.placement = placement;
     this.#context = context;
-    this.#freshness = new ReadConsistencyGate({
-      cluster,
-      clock,
-      logger,
-      settings: () => context.settings,
-      appliedIndex: () => context.service.appliedIndex,
-    });
-    this.#forwarder = new Forwarder(context, cluster, index => this.#freshness.relayed(index));
+    this.#forwarder = new Forwarder(context, cluster, index => placement.relayed(index));
     this.#tokenHashes = [cluster.token, ...(cluster.alsoAccepted ?? [])]
       .filter(token => token !== '')
       .map(token => hash('sha256', token, 'buffer'));
-  }
-
-  /** Waits until a read may be answered from here; see Freshness. */
-  reached(requested: ReadConsistency): Promise<void> {
-    return this.#freshness.reached(requested);
-  }
-
-  /**
-   * Works like `reached`, for a statement; a promise only when it must wait. A transaction reads as
-   * of its begin, and a write on the leader is confirmed by its commit, or where it wrote nothing
-   * asks itself (transact.ts): neither waits.
-   */
-  readable(
-    principal: Principal,
-    request: RunRequest,
-    requested: ReadConsistency | undefined,
-  ): Promise<void> | undefined {
-    if (request.transactionId !== undefined || !this.#freshness.waits(requested)) return undefined;
-    const {cluster} = this;
-    if (request.readOnly || !cluster.isLeader) return this.#freshness.reached(requested);
-    const needs = this.needsLeader(principal, request);
-    if (needs instanceof Promise) {
-      return needs.then(is => (is ? undefined : this.#freshness.reached(requested)));
-    }
-    return needs ? undefined : this.#freshness.reached(requested);
-  }
-
-  /** Whether a statement that belongs to no transaction is one for the leader; see Service. */
-  needsLeader(principal: Principal, request: RunRequest): boolean | Promise<boolean> {
-    try {
-      const needs = this.#context.service.needsLeader(principal, request);
-      return needs instanceof Promise ? needs.catch(leaderKnows) : needs;
-    } catch (error) {
-      return leaderKnows(error);
-    }
-  }
-
-  /** Resolves when a leadership that takes no writes for the moment does so again; see Cluster. */
-  settled(): Promise<void> | undefined {
-    const waitMs = this.#context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
-    return this.cluster.whenSettled(waitMs);
   }
 
   /**
@@ -149,10 +100,4 @@ export class LeaderGateway {
     this.#warnedAt = now;
     logger.log('warn', 'cluster.untrusted', {remoteAddress, what, soFar: this.#suspects});
   }
-}
-
-/** Whether a statement is wrong, or about what has not arrived here yet. */
-function leaderKnows(error: unknown): true {
-  if (!(error instanceof Refusal)) throw error;
-  return true;
 }

@@ -6,22 +6,14 @@
  * long one breaks the client's connection, so that half an answer never looks whole.
  */
 import type {IncomingMessage} from 'node:http';
+import type {NoAnswer} from '#server/forwarding/leader-attempts.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {relayedHeaders} from './forwarded-headers.ts';
-
-/** Why an attempt did not come to an answer. */
-export type NotRelayed =
-  /** The target refused since it does not lead: nothing happened. */
-  | {readonly kind: 'not-leader'; readonly reason: string}
-  /** It never left. */
-  | {readonly kind: 'unsent'; readonly reason: string}
-  /** It left, and no answer came. */
-  | {readonly kind: 'broken'; readonly reason: string};
 
 /** What became of one attempt. `answered`: the client was; the index is that of a change. */
 export type Relayed =
   | {readonly kind: 'answered'; readonly commitIndex: number | undefined}
-  | NotRelayed;
+  | NoAnswer;
 
 export interface AnswerOptions {
   /** How long the leader may be silent. */

@@ -34,8 +34,8 @@ export function callOf(
     isPrivate: context.transport.isProtected(request),
     tell,
     cluster: gateway && {
-      relay: () => gateway.forward(exchange, principal),
-      reached: () => gateway.reached(requestedConsistency(exchange)),
+      relay: async () => ((await gateway.forward(exchange, principal)) ? relayed : undefined),
+      reached: () => gateway.placement.reached(requestedConsistency(exchange)),
     },
   };
 }
@@ -50,7 +50,7 @@ export async function answerCommand<T extends ArgumentTable>(
   const run = (tell?: TellProgress): Promise<unknown> =>
     administer(command, callOf(exchange, principal, tell), given);
   if (command.isLong === true && wantsEvents(exchange)) {
-    if (await callOf(exchange, principal).cluster?.relay()) return;
+    if ((await exchange.context.gateway?.forward(exchange, principal)) === true) return;
     return await answerEvents(exchange, async tell => (await run(tell)) as FieldsAnswer);
   }
   const answer = await run();

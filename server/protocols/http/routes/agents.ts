@@ -20,7 +20,6 @@ export interface AgentEndpoint {
       readonly principal: Principal;
       readonly requestId: string;
       readonly signal: AbortSignal;
-      readonly relays: boolean;
       readonly conversation: string | undefined;
     },
   ): Promise<{
@@ -79,9 +78,8 @@ function refuseMethod(exchange: Exchange): void {
 
 async function answerMessages(exchange: Exchange, principal: Principal): Promise<void> {
   const {requestId, signal} = exchange;
-  const relays = exchange.context.gateway !== undefined;
   const conversation = exchange.header(conversationHeader);
-  const caller = {principal, requestId, signal, relays, conversation};
+  const caller = {principal, requestId, signal, conversation};
   const answer = await agentsOf(exchange).answer(await exchange.body(), caller);
   const {status, body, conversation: begun} = answer;
   exchange.answer(status, body, undefined, conversationHeaders(begun));

@@ -26,6 +26,7 @@ export interface StatementHead {
   readonly database: string;
   readonly isStream: boolean;
   readonly transactionId: string | undefined;
+  readonly consistency: ReadConsistency | undefined;
   readonly tag: string | undefined;
   readonly signal: AbortSignal;
   /** When the request had come, of the monotonic clock. */
@@ -38,6 +39,7 @@ export function statementHead(exchange: Exchange): StatementHead {
     database: exchange.segments[1] ?? '',
     isStream: wantsStream(exchange),
     transactionId: exchange.header(sessionHeader),
+    consistency: requestedConsistency(exchange),
     tag: queryTag(exchange),
     signal: exchange.signal,
     receivedAt: exchange.begunAt,
@@ -76,6 +78,7 @@ export function statementOfBody(
       typeHints: booleanField(body, 'typeHints') ?? false,
       profile: profileOf(textField(body, 'profileExecution')),
       transactionId: head.transactionId,
+      consistency: head.consistency,
       retries,
       requestId: undefined,
       tag: head.tag,
@@ -107,6 +110,7 @@ export function statementOfPath(exchange: Exchange): Statement {
       typeHints: exchange.parameter('typeHints') === 'true',
       profile: undefined,
       transactionId: exchange.header(sessionHeader),
+      consistency: requestedConsistency(exchange),
       retries: undefined,
       requestId: undefined,
       tag: queryTag(exchange),

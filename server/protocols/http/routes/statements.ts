@@ -8,13 +8,7 @@ import type {Exchange} from '../message/exchange.ts';
 import {answerResult} from '../message/result.ts';
 import type {Route} from '../router.ts';
 import {streamRows} from '../message/row-stream.ts';
-import {
-  requestedConsistency,
-  type Statement,
-  statementHead,
-  statementOfBody,
-  statementOfPath,
-} from './statement.ts';
+import {type Statement, statementHead, statementOfBody, statementOfPath} from './statement.ts';
 
 const backgroundMax = 256;
 
@@ -59,9 +53,9 @@ async function relayed(
   {request}: Statement,
 ): Promise<boolean> {
   const {gateway: membership} = exchange.context;
-  if (membership === undefined || membership.cluster.isLeader) return false;
-  const needsLeader = await membership.needsLeader(principal, request);
-  return needsLeader && membership.forward(exchange, principal);
+  if (membership === undefined) return false;
+  const isForLeader = await membership.placement.isForLeader(principal, request);
+  return isForLeader && membership.forward(exchange, principal);
 }
 
 /** @param user - Shown in the answer; the GET form shows none. */
@@ -71,8 +65,7 @@ async function run(
   {request, isStream}: Statement,
   user: string | undefined,
 ): Promise<void> {
-  const requested = requestedConsistency(exchange);
-  await exchange.context.gateway?.readable(principal, request, requested);
+  await exchange.context.gateway?.placement.readable(principal, request);
   exchange.sessionId = request.transactionId;
   const {service} = exchange.context;
   if (isStream) {

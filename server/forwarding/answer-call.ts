@@ -1,0 +1,128 @@
+/**
+ * What the leader does for a client of another member, and answers it.
+ *
+ * It is carried out by this server's own service, which refuses what this server may not do: a call
+ * is never brought to a third server.
+ */
+import {readArguments} from '#server/administration/arguments.ts';
+import {
+  administer,
+  type AdministrationParts,
+  type AdministrativeCommand,
+} from '#server/administration/command.ts';
+import {administrativeCommands} from '#server/administration/commands.ts';
+import {Refusal} from '#server/base/errors.ts';
+import {leaderNeeded} from '#server/cluster/leadership.ts';
+import type {Principal} from '#server/security/principal.ts';
+import type {ResultCursor} from '#server/session/session.ts';
+import {type CalledSummary, statementOf} from './called-statement.ts';
+import {type CalledStatement, errorFrame, frame, type LeaderCall} from './leader-call.ts';
+import type {RequestPlacement} from './request-placement.ts';
+
+/** Who asks through another member. */
+export interface Caller {
+  readonly principal: Principal;
+  /** Aborted when nobody waits for the answer. */
+  readonly signal: AbortSignal;
+}
+
+/** What it is carried out with: this server's own. */
+export interface LeaderParts extends AdministrationParts {
+  readonly placement: RequestPlacement;
+}
+
+/** The frames of the answer, each made when the one before was taken. Never throws. */
+export async function* answerCall(
+  call: LeaderCall,
+  caller: Caller,
+  parts: LeaderParts,
+): AsyncGenerator<Buffer, void, undefined> {
+  const {service, logger, placement} = parts;
+  try {
+    // One that was just elected is ready in a moment.
+    await placement.settled();
+    if (!placement.cluster.isLeader) throw leaderNeeded('the server that was asked does not lead');
+    if (call.kind === 'run') {
+      yield* rowsOf(call.request, caller, parts);
+      return;
+    }
+    const value = await valueOf(call, caller, parts);
+    yield frame('value', JSON.stringify({value, index: service.readableIndex}));
+  } catch (error) {
+    if (!(error instanceof Refusal)) {
+      const reason = error instanceof Error ? error.stack : String(error);
+      logger.log('error', 'cluster.call-failed', {call: call.kind, error: reason});
+    }
+    yield errorFrame(error);
+  }
+}
+
+async function* rowsOf(
+  request: CalledStatement,
+  {principal, signal}: Caller,
+  {service, placement}: LeaderParts,
+): AsyncGenerator<Buffer, void, undefined> {
+  const statement = statementOf(request, signal);
+  await placement.readable(principal, statement);
+  const cursor = await service.run(principal, statement);
+  const told = (): string => {
+    const summary: CalledSummary = {summary: cursor.summary, index: service.readableIndex};
+    return JSON.stringify(summary);
+  };
+  try {
+    const whole = wholeOf(cursor);
+    if (whole !== undefined) {
+      const rows = whole.length === 0 ? [] : [frame('rows', whole)];
+      yield Buffer.concat([frame('head', told()), ...rows, frame('end', told())]);
+      return;
+    }
+    yield frame('head', told());
+    for (let piece = await cursor.next(); piece !== undefined; piece = await cursor.next()) {
+      yield frame('rows', piece);
+    }
+    yield frame('end', told());
+  } finally {
+    cursor.close();
+  }
+}
+
+function wholeOf({whole}: ResultCursor): Buffer | undefined {
+  return whole;
+}
+
+async function valueOf(
+  call: Exclude<LeaderCall, {readonly kind: 'run'}>,
+  {principal, signal}: Caller,
+  parts: AdministrationParts,
+): Promise<unknown> {
+  const {service} = parts;
+  switch (call.kind) {
+    case 'prepare':
+      return await service.prepare(principal, statementOf(call.request, signal));
+    case 'begin':
+      return await service.begin(principal, call.database, call.isolation, call.tag);
+    case 'commit':
+      return await service.commit(principal, call.database, call.transactionId, call.requestId);
+    case 'rollback':
+      return await service.rollback(principal, call.database, call.transactionId);
+    default:
+      return await administered(call, principal, parts);
+  }
+}
+
+async function administered(
+  {command, given, isPrivate}: Extract<LeaderCall, {readonly kind: 'administer'}>,
+  principal: Principal,
+  parts: AdministrationParts,
+): Promise<unknown> {
+  const rows: Readonly<Record<string, AdministrativeCommand>> = administrativeCommands;
+  const row = Object.hasOwn(rows, command) ? rows[command] : undefined;
+  if (row === undefined) {
+    throw new Refusal(
+      'not-available',
+      `the leader knows no command ${command}: upgrade its server`,
+    );
+  }
+  const call = {parts, principal, isPrivate, tell: () => {}};
+  return await administer(row, call, readArguments(row.arguments, given));
+}

@@ -1,0 +1,342 @@
+/**
+ * The service of a cluster, as a client of any of its members sees it: what only the leader may do
+ * is done there, and the client is told the same as by the leader itself.
+ *
+ * Transactions of a connection live on the leader and end with the connection here; when this
+ * server dies with it, the leader ends them when nobody uses them any more.
+ * Why: docs/design/0056-one-place-for-every-request.md.
+ */
+import {assert} from '#server/base/assert.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {AlignedMember} from '#server/cluster/align.ts';
+import type {Value} from '#server/model/value.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {Principal} from '#server/security/principal.ts';
+import type {KeptHolder} from '#server/session/kept-memory.ts';
+import type * as session from '#server/session/session.ts';
+import {rowsOver, typedRequest} from '#server/session/statement-request.ts';
+import type {LeaderCall} from './leader-call.ts';
+import {calledStatement, cursorOver} from './called-statement.ts';
+import type {CallAnswer, CallOptions, LeaderChannel} from './leader-channel.ts';
+import type {RequestPlacement} from './request-placement.ts';
+
+export interface ClusterServiceOptions {
+  /** This server's own. */
+  readonly local: session.Service;
+  readonly placement: RequestPlacement;
+  readonly channel: LeaderChannel;
+  readonly logger: Logger;
+}
+
+type Service = session.Service;
+
+/** A connection of a client, and its transactions on the leader. */
+interface Connection extends session.ClientConnection {
+  /** As this server's own service knows it. */
+  readonly local: session.ClientConnection;
+  /** How each of its transactions on the leader is rolled back, by id. */
+  readonly remote: Map<string, () => void>;
+}
+
+export class ClusterService implements Service {
+  readonly #local: Service;
+  readonly #options: ClusterServiceOptions;
+  readonly #connections = new WeakMap<session.ClientConnection, Connection>();
+
+  constructor(options: ClusterServiceOptions) {
+    this.#local = options.local;
+    this.#options = options;
+  }
+
+  async run(principal: Principal, request: session.RunRequest): Promise<session.ResultCursor> {
+    const {placement} = this.#options;
+    const isForLeader = placement.isForLeader(principal, request);
+    return await placement.carryOut({
+      isForLeader: isForLeader instanceof Promise ? await isForLeader : isForLeader,
+      here: async () => {
+        await placement.readable(principal, request);
+        return await this.#local.run(principal, request);
+      },
+      atLeader: () => this.#runAtLeader(principal, request),
+      mayMove: () => request.transactionId === undefined,
+    });
+  }
+
+  async rows(principal: Principal, request: session.RowsRequest): Promise<session.RowCursor> {
+    return rowsOver(await this.run(principal, typedRequest(request)));
+  }
+
+  /** Prepares it here, where it may be about what has not arrived yet: then the leader knows. */
+  async prepare(
+    principal: Principal,
+    request: session.RowsRequest,
+  ): Promise<session.StatementDescription> {
+    const {placement} = this.#options;
+    const whole = typedRequest(request);
+    const isForLeader = await placement.isForLeader(principal, whole);
+    try {
+      return await this.#local.prepare(principal, request);
+    } catch (error) {
+      if (!isForLeader) throw error;
+      const {signal, timeoutMs} = request;
+      const asked = {principal, signal, timeoutMs, isRepeatable: true};
+      const answer = await this.#value(
+        restMs => ({kind: 'prepare', request: calledStatement(whole, restMs)}),
+        asked,
+      );
+      if (answer === undefined) throw error;
+      return answer.value as session.StatementDescription;
+    }
+  }
+
+  async begin(...given: Parameters<Service['begin']>): Promise<string> {
+    const [principal, database, isolation, tag, connection] = given;
+    const known = connection && this.#connections.get(connection);
+    const call: LeaderCall = {kind: 'begin', database, isolation, tag};
+    const id = await this.#options.placement.carryOut<string | {readonly id: string}>({
+      ...this.#leaders,
+      here: () =>
+        this.#local.begin(principal, database, isolation, tag, known?.local ?? connection),
+      atLeader: async () => {
+        // An orphan ends by itself.
+        const answer = await this.#value(() => call, {...plainly(principal), isRepeatable: true});
+        return answer && {id: String(answer.value)};
+      },
+    });
+    if (typeof id === 'string') return id;
+    const end = (): void => this.#rollBack(principal, database, id.id);
+    if (known?.signal.aborted === true) end();
+    else known?.remote.set(id.id, end);
+    return id.id;
+  }
+
+  async commit(
+    principal: Principal,
+    database: string,
+    transactionId: string,
+    requestId: string | undefined,
+  ): Promise<void> {
+    const call: LeaderCall = {kind: 'commit', database, transactionId, requestId};
+    const isRepeatable = requestId !== undefined;
+    await this.#options.placement.carryOut<true>({
+      ...this.#leaders,
+      here: () => this.#local.commit(principal, database, transactionId, requestId).then(isDone),
+      atLeader: async () =>
+        (await this.#value(() => call, {...plainly(principal), isRepeatable})) && true,
+      mayMove: () => false,
+    });
+  }
+
+  async rollback(principal: Principal, database: string, transactionId: string): Promise<void> {
+    const call: LeaderCall = {kind: 'rollback', database, transactionId, requestId: undefined};
+    await this.#options.placement.carryOut<true>({
+      ...this.#leaders,
+      here: () => this.#local.rollback(principal, database, transactionId).then(isDone),
+      atLeader: async () =>
+        (await this.#value(() => call, {...plainly(principal), isRepeatable: true})) && true,
+    });
+  }
+
+  connect(): session.ClientConnection {
+    const local = this.#local.connect();
+    const remote = new Map<string, () => void>();
+    const connection: Connection = {
+      local,
+      remote,
+      signal: local.signal,
+      close: () => {
+        local.close();
+        for (const end of remote.values()) end();
+        remote.clear();
+      },
+    };
+    this.#connections.set(connection, connection);
+    return connection;
+  }
+
+  /**
+   * Has the leader carry out a row of the administrative commands; undefined: this server leads.
+   *
+   * @throws {Refusal} what the leader refuses, `cluster.no-leader`, `commit.unknown`.
+   */
+  async administer(
+    principal: Principal,
+    command: string,
+    given: ReadonlyMap<string, Value>,
+    isPrivate: boolean,
+  ): Promise<{readonly value: unknown} | undefined> {
+    const call: LeaderCall = {kind: 'administer', command, given: new Map(given), isPrivate};
+    return await this.#value(() => call, {...plainly(principal), isRepeatable: false});
+  }
+
+  createDatabase(principal: Principal, database: string): Promise<void> {
+    const here = (): Promise<void> => this.#local.createDatabase(principal, database);
+    return this.#administered(principal, 'createDatabase', {database}, here);
+  }
+
+  dropDatabase(principal: Principal, database: string): Promise<void> {
+    const here = (): Promise<void> => this.#local.dropDatabase(principal, database);
+    return this.#administered(principal, 'dropDatabase', {database}, here);
+  }
+
+  alignDatabase(principal: Principal, database: string): Promise<readonly AlignedMember[]> {
+    const here = (): Promise<readonly AlignedMember[]> =>
+      this.#local.alignDatabase(principal, database);
+    return this.#administered(principal, 'alignDatabase', {database}, here);
+  }
+
+  async #administered<T>(
+    principal: Principal,
+    command: string,
+    given: Readonly<Record<string, Value>>,
+    here: () => Promise<T>,
+  ): Promise<T> {
+    const {value} = await this.#options.placement.carryOut<{readonly value: unknown}>({
+      ...this.#leaders,
+      here: async () => ({value: await here()}),
+      atLeader: () => this.administer(principal, command, new Map(Object.entries(given)), false),
+    });
+    return value as T;
+  }
+
+  /** For whatever only the leader does. */
+  get #leaders(): {readonly isForLeader: boolean; readonly mayMove: () => boolean} {
+    return {isForLeader: !this.#options.placement.cluster.isLeader, mayMove: () => true};
+  }
+
+  async #runAtLeader(
+    principal: Principal,
+    request: session.RunRequest,
+  ): Promise<session.ResultCursor | undefined> {
+    const {signal, timeoutMs, requestId, readOnly} = request;
+    const answer = await this.#ask(
+      restMs => ({kind: 'run', request: calledStatement(request, restMs)}),
+      {principal, signal, timeoutMs, isRepeatable: requestId !== undefined || readOnly},
+    );
+    const note = (index: number): void => this.#options.placement.relayed(index);
+    return answer && cursorOver(answer, request.format, note);
+  }
+
+  async #value(
+    callIn: (restMs: number | undefined) => LeaderCall,
+    options: CallOptions,
+  ): Promise<{readonly value: unknown} | undefined> {
+    const answer = await this.#ask(callIn, options);
+    if (answer === undefined) return undefined;
+    answer.close();
+    assert(answer.first.kind === 'value', 'what has no rows is answered with a value');
+    const {value, index} = JSON.parse(answer.first.bytes.toString('utf8')) as {
+      readonly value?: unknown;
+      readonly index: number;
+    };
+    this.#options.placement.relayed(index);
+    return {value};
+  }
+
+  #ask(
+    callIn: (restMs: number | undefined) => LeaderCall,
+    options: CallOptions,
+  ): Promise<CallAnswer | undefined> {
+    return this.#options.channel.ask(callIn, options);
+  }
+
+  /** Nobody waits for it: what cannot be brought to the leader ends there by itself. */
+  #rollBack(principal: Principal, database: string, id: string): void {
+    this.rollback(principal, database, id).catch((error: unknown) => {
+      const {logger} = this.#options;
+      logger.log('warn', 'transaction.left', {database, error: String(error)});
+    });
+  }
+
+  needsLeader(
+    principal: Principal,
+    request: session.RunRequest,
+  ): ReturnType<Service['needsLeader']> {
+    return this.#local.needsLeader(principal, request);
+  }
+
+  keep(principal: Principal | undefined): KeptHolder {
+    return this.#local.keep(principal);
+  }
+
+  changes(
+    principal: Principal,
+    request: session.ChangesRequest,
+  ): Promise<session.ChangeSubscription> {
+    return this.#local.changes(principal, request);
+  }
+
+  transactionIsLive(principal: Principal, database: string, id: string): boolean {
+    return this.#local.transactionIsLive(principal, database, id);
+  }
+
+  databaseNames(principal: Principal): string[] {
+    return this.#local.databaseNames(principal);
+  }
+
+  databaseExists(principal: Principal, name: string): boolean {
+    return this.#local.databaseExists(principal, name);
+  }
+
+  searchFigures(): ReturnType<Service['searchFigures']> {
+    return this.#local.searchFigures();
+  }
+
+  openDatabase(principal: Principal, name: string): Promise<void> {
+    return this.#local.openDatabase(principal, name);
+  }
+
+  closeDatabase(principal: Principal, name: string): Promise<void> {
+    return this.#local.closeDatabase(principal, name);
+  }
+
+  schemaOf(principal: Principal, database: string): Catalog {
+    return this.#local.schemaOf(principal, database);
+  }
+
+  progress(principal: Principal, database: string): ReturnType<Service['progress']> {
+    return this.#local.progress(principal, database);
+  }
+
+  queries(principal: Principal): session.RunningQuery[] {
+    return this.#local.queries(principal);
+  }
+
+  terminateQuery(principal: Principal, id: string): boolean {
+    return this.#local.terminateQuery(principal, id);
+  }
+
+  terminateTagged(principal: Principal, tag: string): number {
+    return this.#local.terminateTagged(principal, tag);
+  }
+
+  transactions(principal: Principal): session.RunningTransaction[] {
+    return this.#local.transactions(principal);
+  }
+
+  terminateTransaction(principal: Principal, id: string): Promise<boolean> {
+    return this.#local.terminateTransaction(principal, id);
+  }
+
+  endSessionsOf(...given: Parameters<Service['endSessionsOf']>): void {
+    this.#local.endSessionsOf(...given);
+  }
+
+  get appliedIndex(): number {
+    return this.#local.appliedIndex;
+  }
+
+  get readableIndex(): number {
+    return this.#local.readableIndex;
+  }
+
+  get ready(): boolean {
+    return this.#local.ready;
+  }
+}
+
+const isDone = (): true => true;
+
+function plainly(principal: Principal): Omit<CallOptions, 'isRepeatable'> {
+  return {principal, signal: undefined, timeoutMs: undefined};
+}

@@ -1,0 +1,210 @@
+/**
+ * The way of calls to the leader (forwarding/leader-call.ts) over its HTTP listener: a POST of the
+ * call, answered with frames as they are made. One hop, since whoever gets it carries it out by its
+ * own service.
+ */
+import type {IncomingMessage} from 'node:http';
+import {hostAndPort} from '#server/base/addresses.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Cluster} from '#server/cluster/cluster.ts';
+import {requiresLeader} from '#server/cluster/leadership.ts';
+import {type Attempted, LeaderAttempts, noLeaderNow} from '#server/forwarding/leader-attempts.ts';
+import {
+  encodeCall,
+  errorIn,
+  type Frame,
+  FrameReader,
+  type LeaderCall,
+} from '#server/forwarding/leader-call.ts';
+import type {CallAnswer, CallOptions, LeaderChannel} from '#server/forwarding/leader-channel.ts';
+import {clientGone} from '../message/exchange.ts';
+import {basePath} from '../router.ts';
+import {memberHeaders} from './forwarded-headers.ts';
+import type {HttpTarget} from './idle-connections.ts';
+import {LeaderAddress, type RelayContext} from './leader-address.ts';
+import {LeaderSender} from './leader-sender.ts';
+
+export const callPath = '/cluster/call';
+
+export class HttpLeaderChannel implements LeaderChannel {
+  readonly #context: RelayContext;
+  readonly #cluster: Cluster;
+  readonly #sender: LeaderSender;
+  readonly #attempts: LeaderAttempts<HttpTarget>;
+
+  constructor(context: RelayContext, cluster: Cluster) {
+    this.#context = context;
+    this.#cluster = cluster;
+    this.#sender = new LeaderSender(context, cluster);
+    const leader = new LeaderAddress(context, cluster);
+    const {clock, timers} = context.options;
+    const target = (): HttpTarget | undefined => leader.target();
+    this.#attempts = new LeaderAttempts({cluster, clock, timers, target});
+  }
+
+  close(): void {
+    this.#sender.close();
+  }
+
+  async ask(
+    callIn: (restMs: number | undefined) => LeaderCall,
+    options: CallOptions,
+  ): Promise<CallAnswer | undefined> {
+    if (!this.#cluster.isLeader) await this.#cluster.whenSettled(this.#waitMs);
+    const {clock} = this.#context.options;
+    const {timeoutMs, signal, isRepeatable} = options;
+    const begunAt = clock.monotonic();
+    const restMs = (): number | undefined =>
+      timeoutMs && Math.max(1, Math.ceil(timeoutMs - (clock.monotonic() - begunAt)));
+    return await this.#attempts.answer({
+      attempt: target => this.#attempt(target, encodeCall(callIn(restMs())), options),
+      isRepeatable,
+      gone: () => signal?.aborted === true,
+      clientGone,
+      waitMs: Math.min(this.#waitMs, timeoutMs ?? this.#waitMs),
+    });
+  }
+
+  get #waitMs(): number {
+    return this.#context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
+  }
+
+  async #attempt(
+    target: HttpTarget,
+    body: Buffer,
+    {principal, signal}: CallOptions,
+  ): Promise<Attempted<CallAnswer>> {
+    const {settings} = this.#context;
+    const bytesMax = settings.get('svc.ha.proxyMaxBodySize');
+    if (body.length > bytesMax) throw tooLarge(body.length, bytesMax);
+    const patienceMs = settings.get('svc.ha.proxyCommandTimeout');
+    const {answer: answering} = this.#sender.send(target, {
+      method: 'POST',
+      path: `${basePath}${callPath.slice(1)}`,
+      headers: [
+        'Host',
+        hostAndPort(target.host, target.port),
+        'Content-Length',
+        String(body.length),
+        ...memberHeaders(this.#cluster.token, principal.name),
+      ],
+      body,
+      patienceMs,
+      signal,
+    });
+    const answer = await answering;
+    if (!('headers' in answer)) return answer;
+    const {statusCode = 0} = answer;
+    if (statusCode !== 200) {
+      answer.resume();
+      return notTaken(statusCode, target);
+    }
+    return await this.#begun(answer, patienceMs);
+  }
+
+  async #begun(answer: IncomingMessage, patienceMs: number): Promise<Attempted<CallAnswer>> {
+    const frames = new Frames(answer, delay => this.#silence(answer, delay), patienceMs);
+    let first: Frame | undefined;
+    try {
+      first = await frames.next();
+    } catch (error) {
+      return {kind: 'broken', reason: String(error)};
+    }
+    if (first === undefined) return {kind: 'broken', reason: 'its answer is empty'};
+    if (first.kind !== 'error') {
+      const next = (): Promise<Frame | undefined> => frames.nextOrRefusal();
+      return {kind: 'answered', answer: {first, next, close: () => frames.close()}};
+    }
+    frames.close();
+    const error = errorIn(first);
+    if (requiresLeader(error)) return {kind: 'not-leader', reason: error.message};
+    throw error;
+  }
+
+  #silence(answer: IncomingMessage, delayMs: number): () => void {
+    const {timers} = this.#context.options;
+    return timers.after(delayMs, () => answer.destroy(new Error('the leader is silent')));
+  }
+}
+
+/** A listener that is starting answers 503; the rest is a matter of settings and releases. */
+function notTaken(status: number, {host, port}: HttpTarget): Attempted<CallAnswer> {
+  const address = hostAndPort(host, port);
+  if (status === 503) return {kind: 'unsent', reason: `${address} is starting`};
+  if (status === 401) {
+    throw noLeaderNow(`${address} leads and does not take this server's cluster token, or has no \
+such user: nothing was carried out`);
+  }
+  throw new Refusal(
+    'not-available',
+    `${address} leads and answered a call of this server with ${status}: upgrade it`,
+  );
+}
+
+function tooLarge(length: number, bytesMax: number): Refusal {
+  return new Refusal(
+    'limit.body',
+    `A request of ${length} bytes exceeds the ${bytesMax} bytes that a replica relays: send it ` +
+      "to the leader, or raise 'svc.ha.proxyMaxBodySize'",
+  );
+}
+
+/** The frames of an answer, read no faster than they are taken. */
+class Frames {
+  readonly #answer: IncomingMessage;
+  readonly #pieces: AsyncIterator<Buffer>;
+  readonly #reader = new FrameReader();
+  readonly #silence: (delayMs: number) => () => void;
+  readonly #patienceMs: number;
+  #hasEnded = false;
+
+  constructor(
+    answer: IncomingMessage,
+    silence: (delayMs: number) => () => void,
+    patienceMs: number,
+  ) {
+    this.#answer = answer;
+    this.#pieces = (answer as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+    this.#silence = silence;
+    this.#patienceMs = patienceMs;
+  }
+
+  async next(): Promise<Frame | undefined> {
+    for (;;) {
+      const frame = this.#reader.next();
+      if (frame !== undefined || this.#hasEnded) {
+        this.#hasEnded ||= frame?.kind === 'end' || frame?.kind === 'value';
+        // What is read to its end leaves its connection for the next one.
+        if (this.#hasEnded) this.#answer.resume();
+        return frame;
+      }
+      const cancel = this.#silence(this.#patienceMs);
+      try {
+        const {done, value} = await this.#pieces.next();
+        if (done === true) throw new Error('its answer broke off');
+        this.#reader.add(value);
+      } finally {
+        cancel();
+      }
+    }
+  }
+
+  async nextOrRefusal(): Promise<Frame | undefined> {
+    let frame: Frame | undefined;
+    try {
+      frame = await this.next();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const message = `the rest of the rows did not come from the leader (${reason})`;
+      throw new Refusal('cluster.no-leader', `${message}: ask again`, {cause: error});
+    }
+    if (frame?.kind === 'error') throw errorIn(frame);
+    return frame;
+  }
+
+  close(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#answer.destroy();
+  }
+}
