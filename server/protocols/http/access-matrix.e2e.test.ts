@@ -92,6 +92,7 @@ const rows: Readonly<Record<string, keyof typeof kinds>> = {
   'POST /cluster/leave': 'root',
   'POST /cluster/resync/{database}': 'root',
   'POST /cluster/capabilities': 'members',
+  'POST /cluster/call': 'members',
   'POST /cluster/security-seed': 'members',
   'GET /openapi.json': 'users',
   'GET /docs': 'users',

@@ -144,6 +144,15 @@ export const clusterRows: readonly Row[] = [
     answers: [200, 401],
   },
   {
+    at: 'post /cluster/call',
+    tag,
+    summary: 'What the leader does for a client of another member',
+    description:
+      'Between members: a call of the session service as bytes, answered with frames as they ' +
+      'are made.',
+    answers: [200, 400, 401, 413, 503],
+  },
+  {
     at: 'post /cluster/auth-session',
     tag,
     summary: 'Whose login a token is',
