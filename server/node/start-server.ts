@@ -379,14 +379,16 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
   const sourceReader = createSourceReader();
   const exchanges = createServerExchange({...transfer, disk, sourceReader, backups});
   service.useTransfers(exchanges);
-  const ways = cluster && createClusterWays({
-    ...means,
-    ...parts,
-    authorities: () => parts.trust.authorities,
-    cluster,
-    service,
-    settings,
-  });
+  const ways =
+    cluster &&
+    createClusterWays({
+      ...means,
+      ...parts,
+      authorities: () => parts.trust.authorities,
+      cluster,
+      service,
+      settings,
+    });
   const agents = createAgents(given, parts, {
     ...means,
     service: ways?.service ?? service,
