@@ -38,7 +38,7 @@ async function takeCall(exchange: Exchange): Promise<void> {
       last = await frames.next();
     }
     exchange.response.off('close', onClose);
-    exchange.endStream();
+    await exchange.endStream();
   } finally {
     await frames.return();
   }

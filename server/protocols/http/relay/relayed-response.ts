@@ -100,7 +100,7 @@ async function relayPieces(
     cancelSilence();
   }
   if (request.complete) {
-    exchange.endStream();
+    await exchange.endStream();
     return end;
   }
   stop();
