@@ -199,7 +199,7 @@ export class ClusterService implements Service {
     return value as T;
   }
 
-  /** For whatever only the leader does. */
+  /** The rule of whatever only the leader does. */
   get #leaders(): {readonly isForLeader: boolean; readonly mayMove: () => boolean} {
     return {isForLeader: !this.#options.placement.cluster.isLeader, mayMove: () => true};
   }

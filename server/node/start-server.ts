@@ -14,6 +14,7 @@ import type {PassedOver, Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
+import type {Machine} from '#server/platform/machine.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
 import {hasProcessorQuota} from '#server/platform/real/processor-quota.ts';
 import {loadJavaScript} from '#server/platform/real/javascript.ts';
@@ -30,7 +31,11 @@ import {Telemetry} from '#server/monitoring/telemetry.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {AskedMembers} from '#server/protocols/http/relay/asked-members.ts';
 import {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
-import {type ClusterWays, createClusterWays} from '#server/protocols/http/relay/cluster-ways.ts';
+import {
+  type ClusterWays,
+  type ClusterWaysOptions,
+  createClusterWays,
+} from '#server/protocols/http/relay/cluster-ways.ts';
 import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
 import {createBatchHandler} from '#server/protocols/http/routes/batch.ts';
@@ -346,8 +351,7 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
   const digests = new DatabaseDigests({engine, timers: means.timers, serverName});
   const copies = cluster && new MemberCopies(cluster, digests, parts.peerClient);
   const machine = createMachine();
-  const wished = given.get('svc.scanWorkers');
-  const threadsMax = wished < 0 ? Math.max(1, machine.processors - 1) : wished;
+  const threads = scanThreads(given, machine, means.timers);
   const service: SessionService = new SessionService({
     ...means,
     engine,
@@ -361,13 +365,7 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
     graphFiles: graphFolders(engine, logger, resolve(given.get('svc.server.rootPath'))),
     onRequest: parts.onRequest,
     profiler: administration.profiler,
-    ...(threadsMax > 0 && {
-      threads: new ScanThreads({
-        threadsMax,
-        timers: means.timers,
-        heapMegabytesMax: scanHeapMegabytes(processMemory(), threadsMax),
-      }),
-    }),
+    ...(threads && {threads}),
   });
   administration.use(service);
   const configurationStore = documentStore(engine, given, 'backup.json');
@@ -379,16 +377,7 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
   const sourceReader = createSourceReader();
   const exchanges = createServerExchange({...transfer, disk, sourceReader, backups});
   service.useTransfers(exchanges);
-  const ways =
-    cluster &&
-    createClusterWays({
-      ...means,
-      ...parts,
-      authorities: () => parts.trust.authorities,
-      cluster,
-      service,
-      settings,
-    });
+  const ways = cluster && waysOf(parts, {...means, cluster, service, settings});
   const agents = createAgents(given, parts, {
     ...means,
     service: ways?.service ?? service,
@@ -396,6 +385,22 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
   });
   const served = {service, security, administration, agents, ways};
   return {...served, digests, copies, members, archives, exchanges, stop};
+}
+
+/** Undefined: long reads run on the network thread. */
+function scanThreads(given: Settings, machine: Machine, timers: Timers): ScanThreads | undefined {
+  const wished = given.get('svc.scanWorkers');
+  const threadsMax = wished < 0 ? Math.max(1, machine.processors - 1) : wished;
+  if (threadsMax === 0) return undefined;
+  const heapMegabytesMax = scanHeapMegabytes(processMemory(), threadsMax);
+  return new ScanThreads({threadsMax, timers, heapMegabytesMax});
+}
+
+function waysOf(
+  {peerClient, logger, trust}: Parts,
+  means: Pick<ClusterWaysOptions, 'cluster' | 'service' | 'settings' | 'clock' | 'timers'>,
+): ClusterWays {
+  return createClusterWays({...means, peerClient, logger, authorities: () => trust.authorities});
 }
 
 function createAdministration(
@@ -528,15 +533,19 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       await telemetry.end();
       services.administration.end();
       services.agents?.close();
-      services.ways?.channel.close();
       await services.archives.close();
-      parts.peerClient.close();
+      closeWays(parts, services);
       await service.close();
       await parts.cluster?.snapshots?.close();
       await engine.close();
       closeRest(parts);
     },
   };
+}
+
+function closeWays({peerClient}: Parts, {ways}: Services): void {
+  ways?.channel.close();
+  peerClient.close();
 }
 
 function createMeans(given: Settings, parts: Parts): Omit<StartDependencies, 'javascript'> {
