@@ -23,7 +23,7 @@ export BASE BUSY CLASS CYCLES DIR HOURS KEEP ONLY PROFILE ROUNDS RUNS SECONDS SE
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: help start dev test alone check docs crash cuts full-disks simulate mutants fuzz conformance keep bench clean resources attack \
+.PHONY: help start dev test alone check docs crash cuts full-disks simulate mutants fuzz conformance keep bench clean resources attack cluster-orders \
 	prepared rocksdb cluster porcupine images e2e release
 
 help: ## list the commands
@@ -64,6 +64,9 @@ full-disks: prepared ## fill the disks of a cluster's members for longer than a 
 
 crash: prepared ## kill servers under load and look for lost writes: CYCLES=200 SEED=1, PROFILE=backup
 	$(call run,server/testing/crash/crash.ts)
+
+cluster-orders: $(INSTALLED) ## ten simulated servers in every order of start, name, list and signal: SEED=1 RUNS=200
+	$(call run,server/simulation/formation/run.ts)
 
 cluster-crash: prepared ## the same with the members of a cluster, and compare what they hold: CYCLES=100
 	$(call run,server/testing/cluster/cluster-crash.ts)

@@ -36,7 +36,7 @@ import type {
 } from '#server/engine/engine-log.ts';
 import {beginningOf, type ClusterPlan, purgeOptions, raftOptions} from './cluster-plan.ts';
 import {MemberSnapshots, type MemberSnapshotsOptions} from './member-snapshots.ts';
-import {listeningHost, openPeerLinks} from './peer-connections.ts';
+import {listeningHost, openPeerLinks, type PeerConnectionParts} from './peer-connections.ts';
 import {decommissionedIn, removedDocument} from './removed-peers.ts';
 import {ServerDirectory} from './server-directory.ts';
 import {TracedTransport} from './traced-transport.ts';
@@ -55,6 +55,8 @@ export interface ClusterNodeOptions {
   readonly release: string;
   readonly formats: PeerIntroduction['formats'];
   readonly storage: MemberStorage;
+  /** See peer-connections.ts. */
+  readonly network?: PeerConnectionParts['network'];
 }
 
 /** The member's memory, on its disk. */
@@ -332,6 +334,11 @@ export class ClusterNode implements MemberLogOpener {
     return baseline;
   }
 
+  /** What the leader answered this server that asks to be taken in; empty: nothing yet. */
+  get joinObstacle(): string {
+    return this.#joining?.obstacle ?? '';
+  }
+
   /** Who asks to be taken in, and was not yet; on the leader. */
   get waiting(): readonly WaitingServer[] {
     return this.#joining?.waiting ?? [];
@@ -419,7 +426,8 @@ export class ClusterNode implements MemberLogOpener {
   }
 
   #roleChanged({name, term, leader}: Role): void {
-    const {logger, clock} = this.#options;
+    const {logger, clock, plan} = this.#options;
+    this.#talk.follow(leader === plan.id ? undefined : leader);
     const isNews =
       leader !== this.#told?.leader || (leader !== undefined && term !== this.#told?.term);
     if (leader !== undefined && isNews) {

@@ -25,6 +25,8 @@ export interface PeerConnectionParts
   readonly logger: Logger;
   /** This server in the list. */
   readonly own: Pick<DeclaredPeer, 'host' | 'ports'>;
+  /** Names and sockets; default: those of the system, secured as the settings say. */
+  readonly network?: Pick<PeerLinksOptions, 'lookUp' | 'security'> | undefined;
 }
 
 /**
@@ -32,11 +34,13 @@ export interface PeerConnectionParts
  *
  * @throws {Refusal} `start.refused`: keys of TLS that cannot be used.
  */
-export function openPeerLinks(settings: Settings, {own, ...parts}: PeerConnectionParts): PeerLinks {
+export function openPeerLinks(
+  settings: Settings,
+  {own, network, ...parts}: PeerConnectionParts,
+): PeerLinks {
   return new PeerLinks({
     ...parts,
-    lookUp,
-    security: socketSecurity(settings, own.host, parts),
+    ...(network ?? {lookUp, security: socketSecurity(settings, own.host, parts)}),
     cluster: settings.get('svc.ha.clusterName'),
     id: peerId(own),
     allowList: settings.get('svc.ha.peerAllowlist.enabled')

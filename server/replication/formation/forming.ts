@@ -30,6 +30,8 @@ export interface FormingOptions {
 export type FormationOutcome = Exclude<FormationDecision, {readonly kind: 'wait' | 'refuse'}>;
 
 const reportMs = 200;
+/** Who waits as well says so every `reportMs`; who does not any more has ended. */
+const silentMs = 3_000;
 
 /**
  * Resolves with how to begin.
@@ -40,13 +42,17 @@ export async function formCluster(options: FormingOptions): Promise<FormationOut
   const {talk, self, declared, data, clock, timers, logger, timeoutMs} = options;
   const own: PeerReport = {standing: 'new', data, declared};
   const reports = new Map<NodeId, PeerReport>([[self, own]]);
+  const heardAt = new Map<NodeId, number>();
   talk.hear((from, saying) => {
-    if (saying.kind === 'report') reports.set(from, saying);
+    if (saying.kind !== 'report') return;
+    reports.set(from, saying);
+    heardAt.set(from, clock.monotonic());
   });
   const deadline = clock.monotonic() + timeoutMs;
   let toldMissing = '';
   for (;;) {
     talk.sayToAll({kind: 'report', ...own});
+    forgetSilent(reports, heardAt, clock.monotonic() - silentMs);
     const isLate = clock.monotonic() >= deadline;
     const decision = decideFormation({self, declared, reports, isLate});
     switch (decision.kind) {
@@ -70,5 +76,19 @@ export async function formCluster(options: FormingOptions): Promise<FormationOut
         return decision;
     }
     await new Promise<void>(resolve => void timers.after(reportMs, resolve));
+  }
+}
+
+/**
+ * A server that waited and ended is none to begin with: it would be a voter whom nobody hears. That
+ * there is a cluster stays known.
+ */
+function forgetSilent(
+  reports: Map<NodeId, PeerReport>,
+  heardAt: ReadonlyMap<NodeId, number>,
+  since: number,
+): void {
+  for (const [id, at] of heardAt) {
+    if (at < since && reports.get(id)?.standing === 'new') reports.delete(id);
   }
 }

@@ -52,6 +52,8 @@ export class PeerControlTransport implements PeerTransport {
   readonly #hasMembership: () => boolean;
   /** Peers that the replicator wants. */
   #peers: readonly PeerAddress[] = [];
+  /** Who leads, where it is another server. */
+  #leader: PeerAddress | undefined;
   /** Servers outside that spoke and wait for an answer. */
   readonly #applicants = new Map<NodeId, PeerAddress>();
   #news: PeerTransportNews | undefined;
@@ -101,6 +103,16 @@ export class PeerControlTransport implements PeerTransport {
     this.#news = news;
   }
 
+  /**
+   * Names who leads; undefined: nobody, or this node. It is answered although neither the list nor
+   * the log of this node names it yet: that log comes from it, entry for answer.
+   */
+  follow(leader: NodeId | undefined): void {
+    if (leader === this.#leader?.id) return;
+    this.#leader = leader === undefined ? undefined : addressOfId(leader);
+    this.#connect();
+  }
+
   setPeers(peers: readonly PeerAddress[]): void {
     const before = new Set(this.#peers.map(({id}) => id));
     this.#peers = peers;
@@ -115,7 +127,10 @@ export class PeerControlTransport implements PeerTransport {
   #connect(): void {
     const wanted = new Map(this.#peers.map(peer => [peer.id, peer]));
     const others = this.#hasMembership() ? [] : this.#declared;
-    for (const peer of [...others, ...this.#applicants.values()]) wanted.set(peer.id, peer);
+    const leader = this.#leader === undefined ? [] : [this.#leader];
+    for (const peer of [...others, ...this.#applicants.values(), ...leader]) {
+      if (!wanted.has(peer.id)) wanted.set(peer.id, peer);
+    }
     this.#transport.setPeers([...wanted.values()]);
   }
 

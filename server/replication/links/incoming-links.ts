@@ -5,14 +5,14 @@
  * that has kept silent for longest makes room for the next, so that a flood of them keeps no peer
  * out, whose handshake takes milliseconds. Of one peer there is one connection, the newest.
  */
-import {createServer, type Server, type Socket} from 'node:net';
+import type {Socket} from 'node:net';
 import {plainAddress} from '#server/base/addresses.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import type {Hello} from './handshake.ts';
 import type {PeerAddresses} from '../peer-addresses.ts';
 import type {ChannelListener, Ending, PeerChannel} from './peer-channel.ts';
-import {plainSockets, type SocketSecurity} from './socket-security.ts';
+import type {PeerPort, SocketSecurity} from './socket-security.ts';
 
 export interface IncomingLinksListener {
   judge(peer: Hello): string | undefined;
@@ -45,7 +45,7 @@ interface Incoming {
 export class IncomingLinks {
   readonly #options: IncomingLinksOptions;
   readonly #listener: IncomingLinksListener;
-  readonly #server: Server;
+  readonly #port: PeerPort;
   /** The strangers, in the order in which they came. */
   readonly #strangers = new Set<Socket>();
   readonly #links = new Map<NodeId, Incoming>();
@@ -53,20 +53,12 @@ export class IncomingLinks {
   constructor(options: IncomingLinksOptions, listener: IncomingLinksListener) {
     this.#options = options;
     this.#listener = listener;
-    this.#server = createServer(socket => this.#arrived(socket));
+    this.#port = options.security.serve(socket => this.#arrived(socket));
   }
 
   /** Resolves with the port. @throws {Error} Of the system, when it cannot be had. */
   listenOn(host: string | undefined, port: number): Promise<number> {
-    const server = this.#server;
-    return new Promise((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({host, port}, () => {
-        server.off('error', reject);
-        const address = server.address();
-        resolve(typeof address === 'object' && address !== null ? address.port : port);
-      });
-    });
+    return this.#port.listenOn(host, port);
   }
 
   /** Lets go of a peer's connection; it may come again, and be judged again. */
@@ -83,12 +75,11 @@ export class IncomingLinks {
   }
 
   close(): Promise<void> {
-    return new Promise(resolve => {
-      this.#server.close(() => resolve());
-      for (const socket of this.#strangers) socket.destroy();
-      for (const {channel} of this.#links.values()) channel.close();
-      this.#links.clear();
-    });
+    const closed = this.#port.close();
+    for (const socket of this.#strangers) socket.destroy();
+    for (const {channel} of this.#links.values()) channel.close();
+    this.#links.clear();
+    return closed;
   }
 
   #arrived(socket: Socket): void {
@@ -118,7 +109,7 @@ export class IncomingLinks {
     const settings = 'svc.ha.serverList, svc.ha.peerAllowlist.enabled';
     const objection = `${address} is no address of a peer (${settings})`;
     // With TLS no words can be said before a handshake, and none is worth its cost.
-    const received = security === plainSockets ? socket : undefined;
+    const received = security.isClear ? socket : undefined;
     if (received === undefined) socket.destroy();
     this.#speak({socket, received, address, objection});
   }

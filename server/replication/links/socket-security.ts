@@ -5,7 +5,7 @@
  *
  * Source: docs/cluster-connections.md.
  */
-import {connect, isIP, type Socket} from 'node:net';
+import {connect, createServer as createPlainServer, isIP, type Socket} from 'node:net';
 import {
   checkServerIdentity,
   connect as connectSecurely,
@@ -22,7 +22,19 @@ export interface Destination {
   readonly port: number;
 }
 
+/** A port at which others knock. */
+export interface PeerPort {
+  /** Without a host on every address. Resolves with the port. @throws {Error} Of the system. */
+  listenOn(host: string | undefined, port: number): Promise<number>;
+  /** Resolves when nobody is taken any more and every connection has ended. */
+  close(): Promise<void>;
+}
+
 export interface SocketSecurity {
+  /** Words can be said to whoever arrives, before anything else. */
+  readonly isClear: boolean;
+  /** Calls `arrived` with each connection, before anything is said over it. */
+  serve(arrived: (socket: Socket) => void): PeerPort;
   /** A socket that can be written to at once; what fails, fails later, as an event. */
   dial(destination: Destination): Socket;
   /**
@@ -40,6 +52,8 @@ export interface SocketSecurity {
 
 /** Bytes travel as they are. */
 export const plainSockets: SocketSecurity = {
+  isClear: true,
+  serve: portOfSystem,
   dial: ({address, port}) => connect({host: address, port}),
   receive: (socket, _, done) => done(socket, undefined),
   close: () => undefined,
@@ -57,6 +71,7 @@ export interface PeerKeys {
 
 /** TLS with keys that may be renewed: later connections use the new ones. */
 export class SecureSockets implements SocketSecurity {
+  readonly isClear = false;
   #keys: PeerKeys;
   readonly #endWatch: () => void;
 
@@ -69,6 +84,10 @@ export class SecureSockets implements SocketSecurity {
 
   close(): void {
     this.#endWatch();
+  }
+
+  serve(arrived: (socket: Socket) => void): PeerPort {
+    return portOfSystem(arrived);
   }
 
   /** @throws {Error} Keys that do not fit together; the old ones stay. */
@@ -108,6 +127,22 @@ export class SecureSockets implements SocketSecurity {
     });
     server.emit('connection', socket);
   }
+}
+
+function portOfSystem(arrived: (socket: Socket) => void): PeerPort {
+  const server = createPlainServer(arrived);
+  return {
+    listenOn: (host, port) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen({host, port}, () => {
+          server.off('error', reject);
+          const address = server.address();
+          resolve(typeof address === 'object' && address !== null ? address.port : port);
+        });
+      }),
+    close: () => new Promise(resolve => void server.close(() => resolve())),
+  };
 }
 
 function contextOf({key, cert, ca}: PeerKeys): SecureContextOptions {
