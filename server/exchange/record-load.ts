@@ -12,6 +12,7 @@ import {BulkCommits} from '#server/bulk/commit.ts';
 import {BulkDraft, withLine} from '#server/bulk/draft.ts';
 import {BulkWriter, type EdgeEnd} from '#server/bulk/writer.ts';
 import {printName} from '#server/languages/sql/printer.ts';
+import {labelsOf} from '#server/model/labels.ts';
 import {parseRid, ridText} from '#server/model/rid.ts';
 import {
   EmbeddedValue,
@@ -190,8 +191,7 @@ export class RecordLoad {
     this.#prepared.add(type);
     const {session, options} = this.#options;
     const isThere = session.context.catalog.type(type) !== undefined;
-    if (!isThere)
-      await session.define(`CREATE ${classOf[kind]} TYPE ${printName(type)} IF NOT EXISTS`);
+    if (!isThere) await this.#makeType(kind, type);
     const {typeIdProperty, typeIdType, typeIdUnique} = options;
     if (kind !== 'edge' && typeIdProperty !== undefined) {
       const name = printName(typeIdProperty);
@@ -226,6 +226,13 @@ export class RecordLoad {
     const {context} = this.#options.session;
     if (context === this.#draft.context || this.#writer.entry.records > 0) return;
     this.#draft.renew(context);
+  }
+
+  async #makeType(kind: RecordKind, type: string): Promise<void> {
+    const {session} = this.#options;
+    const labels = labelsOf(type);
+    if (kind === 'vertex' && labels.length > 1) await session.defineLabels(labels);
+    else await session.define(`CREATE ${classOf[kind]} TYPE ${printName(type)} IF NOT EXISTS`);
   }
 
   async #commit(): Promise<void> {

@@ -16,13 +16,15 @@ import {
 import {quoteString} from '#server/languages/sql/literal.ts';
 import {printName} from '#server/languages/sql/printer.ts';
 import {jsonText} from '#server/model/json.ts';
+import {labelsOf} from '#server/model/labels.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 
 /** What must be there before the records. */
 export function schemaBefore(catalog: Catalog): readonly string[] {
   const types = inOrder(catalog);
   return [
-    ...types.map(createType),
+    // A type of several labels is made with the first record that has them.
+    ...types.filter(({name}) => labelsOf(name).length <= 1).map(createType),
     ...types.flatMap(type => type.definition.properties.map(own => createProperty(type, own))),
     ...catalog.indexes
       .filter(({manual}) => manual !== true)

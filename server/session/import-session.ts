@@ -60,6 +60,15 @@ export class ImportSession {
     cursor.close();
   }
 
+  /** Makes the type of vertices that have these labels, with those of each. */
+  async defineLabels(labels: readonly string[]): Promise<void> {
+    const names = labels.map(label => `:\`${label}\``).join('');
+    // A statement of Cypher makes the types that it needs, and nothing else where it has no rows.
+    const request = statementRequest(this.database.name, `UNWIND [] AS none CREATE (${names})`);
+    const cursor = await this.#service.run(this.#principal, {...request, language: 'cypher'});
+    cursor.close();
+  }
+
   /** Resolves when views that follow what was written have followed. */
   async settled(): Promise<void> {
     await this.#session.views.followAll();

@@ -19,6 +19,7 @@ import {
   malformed,
 } from '../exchanged-record.ts';
 import type {ImportOptions} from '../import-options.ts';
+import {jsonIn} from '../json-text.ts';
 import {textOf} from '../lines.ts';
 import {propertyCalled, propertyNamed, typeOfRows, withoutEnd} from '../plain-record.ts';
 
@@ -110,12 +111,36 @@ function recordOf(
     else if (role === 'to') to = text.trim();
     else if (role === 'id') id = text.trim();
     if (property === undefined || (text === '' && !isQuoted)) continue;
-    properties.set(property, isQuoted ? text : valueOf(trimText ? text.trim() : text, dataType));
+    properties.set(property, cellValue(text, {isQuoted, trimText, dataType, place}));
   }
   if (kind !== 'edge') return {kind, type, id, properties, place};
   // An empty cell names nothing.
   if (!from || !to) throw withoutEnd(from ? options.edgeToField : options.edgeFromField, place);
   return {kind, type, from, to, endsMayBeRecords: true, properties, place};
+}
+
+/** Values of these are written as JSON. */
+const jsonTypes: ReadonlySet<DataType | undefined> = new Set([
+  'LIST',
+  'MAP',
+  'EMBEDDED',
+  'ARRAY_OF_SHORTS',
+  'ARRAY_OF_INTEGERS',
+  'ARRAY_OF_LONGS',
+  'ARRAY_OF_FLOATS',
+  'ARRAY_OF_DOUBLES',
+]);
+
+interface CellOptions {
+  readonly isQuoted: boolean;
+  readonly trimText: boolean;
+  readonly dataType: DataType | undefined;
+  readonly place: number;
+}
+
+function cellValue(text: string, {isQuoted, trimText, dataType, place}: CellOptions): Value {
+  if (jsonTypes.has(dataType)) return jsonIn(text, place);
+  return isQuoted ? text : valueOf(trimText ? text.trim() : text, dataType);
 }
 
 /** Values of these are told by how they are written; others are converted from their text. */

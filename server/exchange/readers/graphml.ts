@@ -3,6 +3,7 @@
  * `labels`, `label`) and others write it.
  * Source: GraphML specification 1.1; docs/import-export.md.
  */
+import {typeOfLabels} from '#server/model/labels.ts';
 import {makeDouble} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import {type ExchangedItem, malformed} from '../exchanged-record.ts';
@@ -96,7 +97,7 @@ class GraphmlReader {
   }
 }
 
-/** The first label, wherever it is; it is no property then. */
+/** The labels as a type, wherever they are; they are no property then. */
 function labelIn(
   attributes: Readonly<Record<string, string>>,
   properties: Map<string, Value>,
@@ -108,8 +109,8 @@ function labelIn(
     properties.delete(name);
     found ??= value;
   }
-  const [label] = (found ?? '').split(':').filter(part => part !== '');
-  return label;
+  const labels = (found ?? '').split(':').filter(part => part !== '');
+  return labels.length === 0 ? undefined : typeOfLabels(labels);
 }
 
 function valueOf(written: string, type: string, line: number): Value {

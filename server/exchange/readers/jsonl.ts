@@ -6,12 +6,12 @@
  * Source: docs/import-export.md; APOC export of JSON lines (`type`, `id`, `labels`, `properties`,
  * `start`, `end`).
  */
-import {Refusal} from '#server/base/errors.ts';
-import {parseJsonText} from '#server/model/json-parser.ts';
+import {typeOfLabels} from '#server/model/labels.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import {badItem, type ExchangedItem, malformed} from '../exchanged-record.ts';
 import {idOf} from '../ids.ts';
 import type {ImportOptions} from '../import-options.ts';
+import {jsonIn} from '../json-text.ts';
 import {linesOf} from '../lines.ts';
 import {plainRecord} from '../plain-record.ts';
 import {fromTypedJson} from '../typed-json.ts';
@@ -51,13 +51,7 @@ function* itemsIn(
 }
 
 export function objectIn(line: string, place: number): MapValue {
-  let value: Value;
-  try {
-    value = parseJsonText(line);
-  } catch (error) {
-    if (error instanceof Refusal) throw malformed(place, error.message);
-    throw error;
-  }
+  const value = jsonIn(line, place);
   if (value instanceof Map) return value as MapValue;
   throw malformed(place, 'it is no object');
 }
@@ -96,10 +90,8 @@ function ownItem(object: MapValue, place: number): ExchangedItem | undefined {
 function neo4jNode(object: MapValue, options: ImportOptions, place: number): ExchangedItem {
   const labels = object.get('labels');
   const names = Array.isArray(labels) ? labels.map(String) : [];
-  // Several labels are one type here: the first one names it.
-  const [type = options.vertexType] = names;
-  const properties = new Map(propertiesIn(object, place));
-  if (names.length > 1) properties.set('labels', names);
+  const type = names.length === 0 ? options.vertexType : typeOfLabels(names);
+  const properties = propertiesIn(object, place);
   return {kind: 'vertex', type, id: idIn(object, 'id', place), properties, place};
 }
 

@@ -215,3 +215,33 @@ test('an option that the format of the file does not know is refused', async () 
   await assertRefused(world.send('stray', 'a,b\n1,2\n', {wal: 'false'}), /'wal' is no option/);
   await world.assertNothingLeft('stray');
 });
+
+test('nodes of Neo4j keep all of their labels, through an export as well', async () => {
+  const lines = readFileSync(join(examples, 'neo4j/movies.jsonl'), 'utf8');
+  const made = await world.send('labels', lines);
+  assert.deepEqual([made['vertices'], made['edges']], [5, 4]);
+  await world.send('labels-again', await world.exported('labels'));
+  for (const database of ['labels', 'labels-again']) {
+    for (const label of ['Director', 'Person']) {
+      const text = `MATCH (d:${label}) WHERE d.born = 1965 RETURN d.name, labels(d)`;
+      assert.deepEqual(await world.rows(database, text, 'cypher'), [
+        {'d.name': 'Lana Wachowski', 'labels(d)': ['Director', 'Person']},
+      ]);
+    }
+  }
+});
+
+test('an export of OrientDB comes in with its classes, links and indexes', async () => {
+  const made = await world.send('travel', readFileSync(join(examples, 'orientdb/travel.json')));
+  assert.deepEqual([made['documents'], made['vertices'], made['edges']], [1, 4, 3]);
+  const found = await world.rows(
+    'travel',
+    'MATCH (p:Person)-[v:Visited]->(c:City)-[:Near]->(n:City) RETURN p.budget, c.name, n.name',
+    'cypher',
+  );
+  assert.deepEqual(found, [{'p.budget': 1250.5, 'c.name': 'Rome', 'n.name': 'Ostia'}]);
+  assert.deepEqual(await world.rows('travel', 'SELECT city.name AS c FROM Review'), [{c: 'Rome'}]);
+  assert.deepEqual(await world.rows('travel', 'SELECT count(*) AS n FROM V'), [{n: 4}]);
+  const twice = world.client.command('travel', 'INSERT INTO Person SET id = 1');
+  await assertRefused(twice, /Person\[id\]|duplicate/i);
+});

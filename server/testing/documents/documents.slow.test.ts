@@ -28,6 +28,9 @@ const documents = [
   'docs/import-export.md',
   'docs/upgrade.md',
   'docs/mcp.md',
+  'docs/migrate/neo4j.md',
+  'docs/migrate/arcadedb-orientdb.md',
+  'docs/migrate/postgresql.md',
 ];
 
 for (const path of documents) {
