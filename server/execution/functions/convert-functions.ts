@@ -60,6 +60,18 @@ function formatNumber(args: readonly Value[]): string {
   return `${sign}${before}${grouped}${kept === '' ? '' : `.${kept}`}${after}`;
 }
 
+const wordsOfTruth: Readonly<Record<string, boolean>> = {
+  yes: true,
+  no: false,
+  '1': true,
+  '0': false,
+};
+
+function toBoolean(value: Value): Value {
+  if (typeof value !== 'string') return orNull(value, 'BOOLEAN');
+  return wordsOfTruth[value.toLowerCase()] ?? orNull(value, 'BOOLEAN');
+}
+
 export const convertFunctions: FunctionFamily = {
   scalars: {
     'convert.toJson': args => jsonText(argument(args, 0)),
@@ -73,7 +85,7 @@ export const convertFunctions: FunctionFamily = {
     'convert.toString': args => asText(argument(args, 0)),
     'convert.toInteger': args => toInteger(argument(args, 0)),
     'convert.toFloat': args => orNull(argument(args, 0), 'DOUBLE'),
-    'convert.toBoolean': args => orNull(argument(args, 0), 'BOOLEAN'),
+    'convert.toBoolean': args => toBoolean(argument(args, 0)),
     'convert.fromJsonMap': args => {
       const map = parseJsonText(textAt(args, 0));
       return map instanceof Map ? map : refuse('the JSON is not an object');

@@ -2,7 +2,7 @@
  * `coll.*` and `agg.*`: functions of a list. Nulls among the items of `agg.*` do not count.
  */
 import {equalValues} from '#server/model/compare.ts';
-import {multiplyNumbers, numberOf, type NumberValue} from '#server/model/number.ts';
+import {makeDouble, multiplyNumbers, numberOf, type NumberValue} from '#server/model/number.ts';
 import type {ListValue, Value} from '#server/model/value.ts';
 import {asItems, itemsOf} from '../expressions/access.ts';
 import type {FunctionFamily} from '../function-registry.ts';
@@ -26,15 +26,22 @@ function mean(value: Value, name: string): Value {
   return sum === null ? null : meanOf(sum, numbers.length);
 }
 
-function flatten(items: ListValue, deep: boolean): Value[] {
+/** Opens the lists in a list, and those in them, `depth` times. */
+function flatten(items: ListValue, depth: number): Value[] {
   const flat: Value[] = [];
   for (const item of items) {
     const inner = itemsOf(item);
     if (inner === undefined) flat.push(item);
-    else for (const each of deep ? flatten(inner, true) : inner) flat.push(each);
+    else for (const each of depth > 1 ? flatten(inner, depth - 1) : inner) flat.push(each);
     if (flat.length > itemCountMax) refuse(`a list has at most ${itemCountMax} items`);
   }
   return flat;
+}
+
+/** At any depth, so many times, or once. */
+function flattenedTimes(given: Value): number {
+  if (given === true) return Infinity;
+  return given === null || given === false ? 1 : integerAt([given], 0, 'coll.flatten');
 }
 
 function insert(args: readonly Value[]): Value {
@@ -70,8 +77,17 @@ function percentiles(args: readonly Value[]): Value {
   return shares.map(share => {
     const wanted = doubleAt([share], 0, 'agg.percentiles');
     if (!(wanted >= 0 && wanted <= 1)) refuse('a percentile needs a share between 0 and 1');
-    return percentileOf(sorted, wanted);
+    return interpolated(sorted, wanted);
   });
+}
+
+/** The value at a share of the way from the first to the last. @param sorted - Ascending. */
+function interpolated(sorted: readonly number[], share: number): Value {
+  const place = share * (sorted.length - 1);
+  const lower = sorted[Math.floor(place)];
+  const upper = sorted[Math.ceil(place)];
+  if (lower === undefined || upper === undefined) return null;
+  return makeDouble(lower + (place - Math.floor(place)) * (upper - lower));
 }
 
 function statistics(args: readonly Value[]): Value {
@@ -93,10 +109,10 @@ function statistics(args: readonly Value[]): Value {
   ]);
 }
 
-/** The least or greatest of `values` and the `items` at its places. */
+/** The least or greatest of the values and the items at its places. */
 function extremeItems(args: readonly Value[], sign: 1 | -1): Value {
-  const items = itemsAt(args, 0);
-  const values = args.length > 1 ? itemsAt(args, 1) : items;
+  const values = itemsAt(args, 0);
+  const items = args.length > 1 ? itemsAt(args, 1) : values;
   const limit = integerAt(args, 2, 'a limit', items.length);
   const value = extremeOf(values, sign);
   const found = items.filter((_, at) => value !== null && equalValues(values[at] ?? null, value));
@@ -110,7 +126,8 @@ export const listFunctions: FunctionFamily = {
   scalars: {
     'coll.avg': args => mean(argument(args, 0), 'coll.avg'),
     'coll.distinct': args => distinctItems(listAt(args, 0, 'coll.distinct')),
-    'coll.flatten': args => flatten(listAt(args, 0, 'coll.flatten'), argument(args, 1) === true),
+    'coll.flatten': args =>
+      flatten(listAt(args, 0, 'coll.flatten'), flattenedTimes(argument(args, 1))),
     'coll.indexOf': args =>
       listAt(args, 0, 'coll.indexOf').findIndex(item => equalValues(item, argument(args, 1))),
     'coll.insert': insert,
@@ -119,7 +136,10 @@ export const listFunctions: FunctionFamily = {
     'coll.pairsMin': args => pairs(listAt(args, 0, 'coll.pairsMin')),
     'coll.remove': remove,
     'coll.sort': args => sortItems(listAt(args, 0, 'coll.sort'), false),
-    'coll.sum': args => sumOf(numbersIn(argument(args, 0), 'coll.sum')),
+    'coll.sum': args => {
+      const list = argument(args, 0);
+      return list === null ? null : (sumOf(numbersIn(list, 'coll.sum')) ?? 0);
+    },
     'coll.toSet': args => distinctItems(itemsAt(args, 0)),
     'coll.union': args => distinctItems([...itemsAt(args, 0), ...itemsAt(args, 1)]),
     'coll.unionAll': args => [...itemsAt(args, 0), ...itemsAt(args, 1)],
@@ -129,8 +149,8 @@ export const listFunctions: FunctionFamily = {
     'agg.nth': args => present(args)[integerAt(args, 1, 'agg.nth')] ?? null,
     'agg.slice': args => {
       const from = Math.max(integerAt(args, 1, 'agg.slice', 0), 0);
-      const count = integerAt(args, 2, 'agg.slice', -1);
-      return present(args).slice(from, count < 0 ? undefined : from + count);
+      const to = integerAt(args, 2, 'agg.slice', -1);
+      return present(args).slice(from, to < 0 ? undefined : to);
     },
     'agg.median': args =>
       percentileOf(sortedNumbers(numbersIn(argument(args, 0), 'agg.median').map(numberOf)), 0.5),

@@ -12,9 +12,10 @@ import {argument, boundedText, namesFrom, refuse, textAt} from './arguments.ts';
 import {isEmpty} from './general.ts';
 import type {FunctionFamily, ScalarFunction} from '../function-registry.ts';
 
-/** How many items a value has; a single value is one, null none. */
+/** How many items a value has, or characters a text; another single value is one, null none. */
 export function sizeOf(value: Value): number {
   if (value === null) return 0;
+  if (typeof value === 'string') return value.length;
   if (value instanceof Map) return value.size;
   return itemsOf(value)?.length ?? 1;
 }

@@ -69,11 +69,20 @@ export function recordAsMap(value: Value, call: CallContext): Value {
 }
 
 /** A text is read as JSON; anything else is what JSON would show of it. */
-function asJson(value: Value, call: CallContext): Value {
-  if (typeof value === 'string') return parseJsonText(value);
+function asJson(value: Value, call: CallContext, name = 'asJSON'): Value {
+  if (typeof value === 'string') return jsonOfText(value, name);
   const items = itemsOf(value);
   if (items !== undefined) return items.map(item => (item === null ? null : jsonBelow(item, call)));
   return recordAsMap(value, call);
+}
+
+function jsonOfText(text: string, name: string): Value {
+  try {
+    return parseJsonText(text);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal(error.code, `${name}() needs a text of JSON: ${error.message}`);
+  }
 }
 
 /** Works like `asJson`, below the top: texts stay texts. */
@@ -152,7 +161,7 @@ export const conversionMethods: FunctionFamily = {
     '.asDecimal': conversion('DECIMAL', 'asDecimal()'),
     '.asString': ([value = null]) => asText(value),
     '.asJSON': ([value = null], call) => asJson(value, call),
-    '.toJSON': ([value = null], call) => asJson(value, call),
+    '.toJSON': ([value = null], call) => asJson(value, call, 'toJSON'),
     '.asList': ([value = null]) => asItems(value),
     '.asSet': ([value = null]) => distinctItems(asItems(value)),
     '.asMap': ([value = null], call) => asMap(value, call),

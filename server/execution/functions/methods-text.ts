@@ -76,8 +76,8 @@ export const textMethods: FunctionFamily = {
       const [text, more] = [plainText(value), textAt(args, 1)];
       return boundedText(text.length + more.length, () => more + text);
     },
-    '.capitalize': args => capitalizeWords(wordsAt(args, 0)),
-    '.charAt': args => textAt(args, 0)[integerAt(args, 1, 'charAt')] ?? '',
+    '.capitalize': args => capitalizeWords(wordsAt(args, 0).toLowerCase()),
+    '.charAt': args => textAt(args, 0)[integerAt(args, 1, 'charAt')] ?? null,
     '.indexOf': args => position(args, false),
     '.lastIndexOf': args => position(args, true),
     '.left': args => textAt(args, 0).slice(0, Math.max(integerAt(args, 1, 'left'), 0)),

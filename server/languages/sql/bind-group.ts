@@ -64,7 +64,7 @@ export class Grouping {
     }
     switch (ast.kind) {
       case 'call':
-        if (isOfGroup(ast)) return this.#aggregate(ast);
+        if (isOverRows(ast)) return this.#aggregate(ast);
         return asksRecord(ast.name) ? this.#first(ast) : undefined;
       case 'name':
       case 'attribute':
@@ -123,6 +123,11 @@ export class Grouping {
     this.#aggregates.set(text, aggregate);
     return slotOf(aggregate.slot);
   }
+}
+
+/** `first(list(x))` is a function of a row over an aggregate. */
+function isOverRows(call: Ast.Call): boolean {
+  return isAggregate(call) || (isOfGroup(call) && !call.arguments.some(hasAggregate));
 }
 
 /** Whether an aggregate is called anywhere in the expression, sub-queries left out. */

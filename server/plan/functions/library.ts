@@ -138,10 +138,11 @@ const texts: readonly FunctionSignature[] = [
 const lists: readonly FunctionSignature[] = [
   scalarRow('coll.avg(list)', 'The mean of the numbers of a list.', ['coll.avg([1, 2, 3])', '2.0']),
   scalarRow('coll.distinct(list)', 'The different items.', ['coll.distinct([1, 2, 1])', '[1,2]']),
-  scalarRow('coll.flatten(list, deep?)', 'The items of the lists in a list; true: at any depth.', [
-    'coll.flatten([1, [2, [3]]])',
-    '[1,2,[3]]',
-  ]),
+  scalarRow(
+    'coll.flatten(list, deep?)',
+    'The items of the lists in a list; so many times, true: at any depth.',
+    ['coll.flatten([1, [2, [3]]])', '[1,2,[3]]'],
+  ),
   scalarRow('coll.indexOf(list, item)', 'The first position of an item, -1 without one.', [
     "coll.indexOf(tags, 'verse')",
     '1',
@@ -271,10 +272,11 @@ const conversions: readonly FunctionSignature[] = [
     "convert.toFloat('4.5')",
     '4.5',
   ]),
-  scalarRow('convert.toBoolean(value)', 'As a boolean, else null.', [
-    "convert.toBoolean('maybe')",
-    'null',
-  ]),
+  scalarRow(
+    'convert.toBoolean(value)',
+    'As a boolean (yes, no, 1, 0 are words of it), else null.',
+    ["convert.toBoolean('maybe')", 'null'],
+  ),
   scalarRow('convert.fromJsonMap(text)', 'A text of JSON as a map.', [
     'convert.fromJsonMap(\'{"a": [1]}\')',
     '{"a":[1]}',
@@ -297,8 +299,8 @@ const aggregations: readonly FunctionSignature[] = [
     'agg.nth([5, null, 7], 1)',
     '7',
   ]),
-  scalarRow('agg.slice(list, from?, count?)', 'Items from a position on, at most so many.', [
-    'agg.slice([1, 2, 3, 4], 1, 2)',
+  scalarRow('agg.slice(list, from?, to?)', 'Items from a position on to before another.', [
+    'agg.slice([1, 2, 3, 4], 1, 3)',
     '[2,3]',
   ]),
   scalarRow('agg.median(list)', 'The number in the middle.', ['agg.median([3, 1, 2])', '2.0']),
@@ -312,14 +314,14 @@ const aggregations: readonly FunctionSignature[] = [
     '2.0',
   ]),
   scalarRow(
-    'agg.minItems(items, values?, limit?)',
-    'The least value and where it is: items, values.',
-    ["agg.minItems(['a', 'b', 'c'], [2, 1, 1])", '{"items":["b","c"],"value":1}'],
+    'agg.minItems(values, items?, limit?)',
+    'The least value and the items at its places: values, items.',
+    ["agg.minItems([2, 1, 1], ['a', 'b', 'c'])", '{"items":["b","c"],"value":1}'],
   ),
   scalarRow(
-    'agg.maxItems(items, values?, limit?)',
-    'The greatest value and where it is: items, values.',
-    ["agg.maxItems(['a', 'b', 'c'], [1, 5, 5])", '{"items":["b","c"],"value":5}'],
+    'agg.maxItems(values, items?, limit?)',
+    'The greatest value and the items at its places: values, items.',
+    ["agg.maxItems([1, 5, 5], ['a', 'b', 'c'])", '{"items":["b","c"],"value":5}'],
   ),
 ];
 

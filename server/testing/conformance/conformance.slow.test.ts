@@ -9,7 +9,7 @@ const absent = existsSync(join(sharedFolder(), 'conformance'))
   ? false
   : 'the suites are not here: set SVC_SHARED';
 
-for (const suite of ['http', 'sql-inventory', 'opencypher']) {
+for (const suite of ['http', 'sql-inventory', 'sql-families', 'opencypher']) {
   test(`suite ${suite} holds its baseline`, {skip: absent, timeout: 300_000}, async t => {
     const {verdict} = await runSuite(suite, undefined);
     const {passed, failed, skipped} = verdict;

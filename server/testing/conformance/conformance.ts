@@ -16,7 +16,7 @@ import {runHttp} from './http.ts';
 import {runMcp} from './mcp.ts';
 import {runLucene} from './lucene.ts';
 import {runOpenCypher} from './opencypher.ts';
-import {runSqlInventory} from './sql-inventory.ts';
+import {runSqlFamilies, runSqlInventory} from './sql-inventory.ts';
 import {matches, type SuiteOutcome, type SuiteSource, type Tolerance, tolerances} from './suite.ts';
 import {freePort, startServer, temporaryRoot} from '../worlds/server-process.ts';
 
@@ -42,6 +42,11 @@ const suites: Readonly<Record<string, Suite>> = {
   'sql-inventory': {
     baseline: 'sql-inventory-baseline.json',
     run: runSqlInventory,
+    needsServer: true,
+  },
+  'sql-families': {
+    baseline: 'sql-families-baseline.json',
+    run: runSqlFamilies,
     needsServer: true,
   },
   lucene: {baseline: 'lucene-baseline.json', run: runLucene, needsServer: true},

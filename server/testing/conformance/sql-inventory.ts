@@ -63,6 +63,15 @@ export async function runSqlInventory(source: SuiteSource): Promise<SuiteOutcome
   return {cases: [...names.values()], differences};
 }
 
+/**
+ * The suite `sql-families`: statements of our own over the tables of functions and statements, with
+ * what the reference system answered (a status and a class of an error without its words).
+ */
+export function runSqlFamilies(source: SuiteSource): Promise<SuiteOutcome> {
+  const directory = source.directory ?? join(import.meta.dirname, 'sql-families');
+  return runSqlInventory({...source, directory});
+}
+
 /** Runs the tool over copies of the suite's files in which settings have our names. */
 async function check(
   source: SuiteSource,

@@ -152,7 +152,10 @@ function bitCount(byte: number): number {
 }
 
 export function denseToSparse(args: readonly Value[]): Value {
-  const name = 'vector.denseToSparse()';
+  return sparseFrom(args, 'vector.denseToSparse()');
+}
+
+function sparseFrom(args: readonly Value[], name: string): Value {
   const vector = vectorAt(args, 0, name);
   const threshold = argument(args, 1) === null ? 0 : doubleAt(args, 1, name);
   const places: number[] = [];
@@ -246,6 +249,6 @@ export const vectorEncodings: FunctionFamily = {
       ),
     'vector.toString': vectorText,
     '.asVector': args => vectorAt(args, 0, 'asVector()'),
-    '.asSparse': denseToSparse,
+    '.asSparse': args => sparseFrom(args, 'asSparse()'),
   },
 };

@@ -24,7 +24,7 @@ function rrfScore(args: readonly Value[]): Value {
   for (const value of ranks) {
     if (value === null) continue;
     const rank = isNumberValue(value) ? Math.trunc(numberOf(value)) : Number.NaN;
-    if (!(rank >= 1)) refuse(`a rank is a whole number of 1 or more, not ${describe(value)}`);
+    if (!(rank >= 1)) refuse(`vector.rrfscore() needs ranks of 1 or more, not ${describe(value)}`);
     score += 1 / (constant + rank);
   }
   return float(score);
