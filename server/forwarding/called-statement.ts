@@ -11,7 +11,7 @@ export function calledStatement(
   request: RunRequest,
   timeoutMs: number | undefined,
 ): CalledStatement {
-  const {signal: _signal, receivedAt: _receivedAt, format, ...rest} = request;
+  const {connection: _connection, signal: _signal, receivedAt: _at, format, ...rest} = request;
   return {...rest, timeoutMs, format: typeof format === 'string' ? format : 'typed'};
 }
 

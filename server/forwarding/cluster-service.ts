@@ -55,11 +55,18 @@ export class ClusterService implements Service {
       isForLeader: isForLeader instanceof Promise ? await isForLeader : isForLeader,
       here: async () => {
         await placement.readable(principal, request);
-        return await this.#local.run(principal, request);
+        return await this.#local.run(principal, this.#ownRequest(request));
       },
       atLeader: () => this.#runAtLeader(principal, request),
       mayMove: () => request.transactionId === undefined,
     });
+  }
+
+  /** The request as this server's own service knows its connection. */
+  #ownRequest(request: session.RunRequest): session.RunRequest {
+    const connection = request.connection as session.ClientConnection | undefined;
+    const known = connection && this.#connections.get(connection);
+    return known === undefined ? request : {...request, connection: known.local};
   }
 
   async rows(principal: Principal, request: session.RowsRequest): Promise<session.RowCursor> {

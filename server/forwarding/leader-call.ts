@@ -13,7 +13,10 @@ import type {MapValue, Value} from '#server/model/value.ts';
 import type {RunRequest, Service} from '#server/session/session.ts';
 
 /** A statement without what has a meaning on the server of its client alone. */
-export type CalledStatement = Omit<RunRequest, 'format' | 'signal' | 'receivedAt'> & {
+export type CalledStatement = Omit<
+  RunRequest,
+  'format' | 'connection' | 'signal' | 'receivedAt'
+> & {
   /** A shape of JSON, or rows as values. */
   readonly format: 'record' | 'graph' | 'studio' | 'counts' | 'ndjson' | 'typed';
 };

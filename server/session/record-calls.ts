@@ -11,7 +11,12 @@ import {statementRequest} from './statement-request.ts';
 
 /** Where a call belongs: its database, its transaction, and what else a request may carry. */
 export type RecordScope = Pick<RowsRequest, 'database'> &
-  Partial<Pick<RowsRequest, 'transactionId' | 'requestId' | 'protocol' | 'signal' | 'timeoutMs'>>;
+  Partial<
+    Pick<
+      RowsRequest,
+      'transactionId' | 'requestId' | 'protocol' | 'connection' | 'signal' | 'timeoutMs'
+    >
+  >;
 
 /** Ends of an edge that is to be made. */
 export interface EdgeEnds {

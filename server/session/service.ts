@@ -113,8 +113,8 @@ export interface ServiceOptions {
   readonly graphFiles?: ((databaseId: number) => GraphFiles) | undefined;
   /** Records what statements cost; absent: nobody asks. */
   readonly profiler?: QueryProfiler | undefined;
-  /** Hears of every request to run something, with what stands for its client. */
-  readonly onRequest?: (client: unknown) => void;
+  /** Hears of every request to run something, with the connection that it came by. */
+  readonly onRequest?: (connection: object | undefined) => void;
 }
 
 /** What CALL knows a procedure by, and what carries it out. */
@@ -325,7 +325,7 @@ export class SessionService implements Service {
   }
 
   run(who: Principal, request: RunRequest): Promise<ResultCursor> | ResultCursor {
-    this.#options.onRequest?.(request.signal);
+    this.#options.onRequest?.(request.connection);
     const principal = this.#options.security.current(who);
     const access = this.#access(principal, request.database);
     const session = this.#open(request.database);
@@ -416,7 +416,7 @@ export class SessionService implements Service {
         if (controller.signal.aborted) return;
         controller.abort();
         this.#sessions.endWhere(session => session.connection === connection);
-        this.#queries.terminateWhere(query => query.request.signal === controller.signal);
+        this.#queries.terminateWhere(query => query.request.connection === connection);
       },
     };
     return connection;

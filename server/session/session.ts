@@ -71,6 +71,8 @@ export interface RunRequest {
   readonly requestId: string | undefined;
   /** Free text by which queries are listed and terminated. */
   readonly tag: string | undefined;
+  /** What stands for the connection of its client: the same object for all that comes by it. */
+  readonly connection?: object | undefined;
   /** Aborts the run: the client went away. */
   readonly signal: AbortSignal | undefined;
   /** When the request had come, of the monotonic clock; absent: when the run begins. */
@@ -208,7 +210,7 @@ export interface ChangeSubscription {
 
 /** A client with a connection of its own, as `Service.connect` knows it. */
 export interface ClientConnection {
-  /** Aborted when the connection has ended: the `signal` of its requests. */
+  /** Aborted when the connection has ended: the `signal` of its requests, beside `connection`. */
   readonly signal: AbortSignal;
   /** Ends its transactions, rolled back, and its statements. Idempotent. */
   close(): void;

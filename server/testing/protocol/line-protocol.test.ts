@@ -109,6 +109,8 @@ async function follower(): Promise<LineWorld> {
   const leader = await httpWorld({}, undefined, {cluster: leading});
   closing({close: () => leader.server.close(0)});
   const {security, world} = leader;
+  // What is written there is here at once, whatever index it has.
+  leader.service.appliedIndex = 0;
   await world.database(schema);
   const cluster = new KnownCluster();
   cluster.leader = {host: '127.0.0.1', port: leader.port};

@@ -74,7 +74,9 @@ class LineConnection {
     if (who === undefined) throw new Refusal('security.unauthenticated', 'log in first');
     const database = text('database');
     const transactionId = given.has('transaction') ? text('transaction') : undefined;
-    const scope = {database, transactionId, signal: this.#client.signal, protocol: 'line'};
+    const connection = this.#client;
+    const {signal} = connection;
+    const scope = {database, transactionId, connection, signal, protocol: 'line'};
     const values = (given.get('values') ?? new Map()) as MapValue;
     const statement = {...statementRequest(database, text('text'), values), ...scope, limit: 0};
     const records = new RecordCalls(service, who, scope);

@@ -105,6 +105,10 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     socket.on('close', this.#onClose);
   }
 
+  get connection(): object {
+    return this.#socket;
+  }
+
   get signal(): AbortSignal {
     this.#signal ??= this.context.connectionSignal(this.#socket);
     return this.#signal;
@@ -383,7 +387,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     if (route === 'mcp') return undefined;
     const isStatement = route === 'query' || route === 'command';
     if (isStatement) {
-      const request = known.statement(bytes, json, this.signal);
+      const request = known.statement(bytes, json, this);
       if (request !== undefined) return request;
     }
     const bodyAt = known.bytes.length;

@@ -19,6 +19,7 @@ const statementHead = {
   transactionId: undefined,
   consistency: undefined,
   tag: undefined,
+  connection: {},
   signal,
 };
 const headBytes = Buffer.from('head\r\n\r\n');
@@ -41,7 +42,7 @@ function whole(body: string): RunRequest | undefined {
 }
 
 function remembered(known: CachedRequestHead, body: string): RunRequest | undefined {
-  return known.statement(Buffer.concat([headBytes, Buffer.from(body)]), parser, signal);
+  return known.statement(Buffer.concat([headBytes, Buffer.from(body)]), parser, statementHead);
 }
 
 function learn(known: CachedRequestHead, body: string): void {

@@ -21,6 +21,9 @@ const headEnd = '\r\n\r\n';
 const closing = 0x7d;
 const startBytesMax = 4 * 1024;
 
+/** Whose a request is, and what ends with its connection. */
+type RequestClient = Pick<RunRequest, 'connection' | 'signal'>;
+
 /** One head, the same to the byte. */
 export class CachedRequestHead {
   readonly head: RequestHead;
@@ -54,8 +57,8 @@ export class CachedRequestHead {
   }
 
   /** The statement of the body behind this head, when its start is remembered. */
-  statement(bytes: Buffer, parser: JsonParser, signal: AbortSignal): RunRequest | undefined {
-    return this.#start?.read(bytes, parser, signal);
+  statement(bytes: Buffer, parser: JsonParser, client: RequestClient): RunRequest | undefined {
+    return this.#start?.read(bytes, parser, client);
   }
 
   /** Tells of a statement that was read the long way from the body behind this head. */
@@ -102,12 +105,13 @@ class CachedBodyPrefix {
       throw error;
     }
     // Kept for long, so without what belongs to one request only.
-    const kept = {...request, parameters: parseParameters(undefined), signal: undefined};
+    const none = {connection: undefined, signal: undefined};
+    const kept = {...request, ...none, parameters: parseParameters(undefined)};
     return new CachedBodyPrefix(bodyAt, start, kept);
   }
 
   /** Undefined when the body begins differently, or its parameters are refused. */
-  read(bytes: Buffer, parser: JsonParser, signal: AbortSignal): RunRequest | undefined {
+  read(bytes: Buffer, parser: JsonParser, client: RequestClient): RunRequest | undefined {
     const valueAt = this.#bodyAt + this.#bytes.length;
     const last = bytes.length - 1;
     if (last <= valueAt || bytes[last] !== closing) return undefined;
@@ -116,7 +120,7 @@ class CachedBodyPrefix {
     }
     try {
       const parameters = parseParameters(parser.parse(bytes, valueAt, last));
-      return withParameters(this.#request, parameters, signal);
+      return withParameters(this.#request, parameters, client);
     } catch (error) {
       if (error instanceof Refusal) return undefined;
       throw error;
@@ -128,7 +132,7 @@ class CachedBodyPrefix {
 function withParameters(
   known: RunRequest,
   parameters: RunRequest['parameters'],
-  signal: AbortSignal,
+  {connection, signal}: RequestClient,
 ): RunRequest {
   return {
     database: known.database,
@@ -145,6 +149,7 @@ function withParameters(
     retries: known.retries,
     requestId: known.requestId,
     tag: known.tag,
+    connection,
     signal,
     receivedAt: undefined,
   };

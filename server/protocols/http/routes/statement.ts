@@ -28,6 +28,8 @@ export interface StatementHead {
   readonly transactionId: string | undefined;
   readonly consistency: ReadConsistency | undefined;
   readonly tag: string | undefined;
+  /** The connection itself, which tells clients apart. */
+  readonly connection: object;
   readonly signal: AbortSignal;
   /** When the request had come, of the monotonic clock. */
   readonly receivedAt?: number;
@@ -41,6 +43,7 @@ export function statementHead(exchange: Exchange): StatementHead {
     transactionId: exchange.header(sessionHeader),
     consistency: requestedConsistency(exchange),
     tag: queryTag(exchange),
+    connection: exchange.request.socket,
     signal: exchange.signal,
     receivedAt: exchange.begunAt,
   };
@@ -82,6 +85,7 @@ export function statementOfBody(
       retries,
       requestId: undefined,
       tag: head.tag,
+      connection: head.connection,
       signal: head.signal,
       receivedAt: head.receivedAt,
     },
@@ -114,6 +118,7 @@ export function statementOfPath(exchange: Exchange): Statement {
       retries: undefined,
       requestId: undefined,
       tag: queryTag(exchange),
+      connection: exchange.request.socket,
       signal: exchange.signal,
       receivedAt: exchange.begunAt,
     },
