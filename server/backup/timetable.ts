@@ -79,6 +79,8 @@ export class Timetable {
       return;
     }
     const known = this.#planned.get(name);
+    // The usual case: the same document as at the look before.
+    if (known?.plan === plan) return;
     const isSame = JSON.stringify(known?.plan.schedule) === JSON.stringify(plan.schedule);
     const due = known !== undefined && isSame ? known.due : this.#next(plan, now, now);
     this.#planned.set(name, {plan, due});

@@ -7,9 +7,17 @@
 import {setFlagsFromString} from 'node:v8';
 import {readConfiguration} from './configuration.ts';
 import {builtWithout} from './modules/optional-modules.ts';
+import {formatsOf} from '#server/engine/formats/levels.ts';
 import {version} from './version.ts';
 import {runCommandLine} from '#server/commands/command-line.ts';
 import type {StartOptions} from '#server/commands/command.ts';
+
+/** The level that this build writes, and those that it reads. */
+function databaseFormats(): {readonly reads: string; readonly writes: string} {
+  const {level} = formatsOf(version);
+  const writes = String(level);
+  return {reads: level === 1 ? writes : `${level - 1} and ${level}`, writes};
+}
 
 /** The server itself is imported here, and the process ends with it. */
 async function start(options: StartOptions, duty: 'runServer' | 'runAgentServer'): Promise<number> {
@@ -44,7 +52,7 @@ process.exitCode = await runCommandLine({
   about: {
     version,
     runtime: `Node.js ${process.version}`,
-    formats: {database: {reads: '1', writes: '1'}, log: {reads: '1', writes: '1'}},
+    formats: {database: databaseFormats(), log: {reads: '1', writes: '1'}},
     without: builtWithout,
   },
   start: options => start(options, 'runServer'),

@@ -10,6 +10,7 @@ import {type BackupDocument, readBackupDocument, type Schedule} from './backup-d
 import {cronFault} from './cron.ts';
 import {nextRun} from './next-run.ts';
 import {expired, type Retention} from './retention.ts';
+import {BackupScheduler} from './scheduler.ts';
 import {Timetable} from './timetable.ts';
 
 const minuteMs = 60_000;
@@ -261,8 +262,11 @@ function wallClock(at: number): WallClock {
   return {weekday, day: number('day'), hour: number('hour'), minute: number('minute')};
 }
 
-const start = Date.parse('2027-12-01T00:00:00Z');
+const start = Date.parse('2031-12-15T00:00:00Z');
 const days = 400;
+const end = start + days * dayMs;
+/** `visitor` is there for a part of the time. */
+const visit = {from: start + 100 * dayMs, until: start + 300 * dayMs};
 
 const document: BackupDocument = readBackupDocument({
   defaults: {retention: {tiered: {}}},
@@ -277,6 +281,7 @@ const document: BackupDocument = readBackupDocument({
       retention: {tiered: {hourly: 3, daily: 10, weekly: 6}},
     },
     mondays: {schedule: {type: 'cron', expression: '0 15 4 1 * MON'}, retention: {tiered: null}},
+    visitor: {schedule: {frequencyMinutes: 45}, retention: {tiered: null, maxFiles: 7}},
     paused: {enabled: false},
   },
 });
@@ -287,43 +292,134 @@ const naivelyDue: Readonly<Record<string, (at: number, wall: WallClock) => boole
   nights: (_, {hour, minute}) => minute === 0 && hour % 2 === 0 && (hour >= 22 || hour < 5),
   mondays: (_, {weekday, day, hour, minute}) =>
     hour === 4 && minute === 15 && (day === 1 || weekday === 'Mon'),
+  visitor: at => at > visit.from && at < visit.until && (at - visit.from) % (45 * minuteMs) === 0,
 };
 
-test('400 days, four databases, a leap year, both changes of the clock, week 53', () => {
-  const names = ['hourly', 'nights', 'mondays', 'paused'];
-  const table = new Timetable(() => 'Europe/Berlin');
-  table.use(document);
-  table.look(names, start);
-  const kept = new Map(names.map(name => [name, [] as number[]]));
-  const twins = new Map(names.map(name => [name, [] as number[]]));
-  const keep = (into: Map<string, number[]>, name: string, at: number, by: typeof keptOf): void => {
-    const plan = document.databases.get(name);
-    assert.ok(plan);
-    into.set(name, [...by([...(into.get(name) ?? []), at], plan.retention)]);
+/** A clock that stands until its only timer is due. */
+class FakeTime {
+  now = start;
+  #timer: {readonly at: number; readonly task: () => void} | undefined;
+
+  readonly clock = {now: () => this.now, monotonic: () => this.now};
+  readonly timers = {
+    after: (delayMs: number, task: () => void): (() => void) => {
+      const timer = {at: this.now + delayMs, task};
+      this.#timer = timer;
+      return () => {
+        if (this.#timer === timer) this.#timer = undefined;
+      };
+    },
   };
-  for (let at = start; at < start + days * dayMs; at += 15 * minuteMs) {
-    for (const due of table.due(at)) {
-      assert.equal(due.at, at, due.database);
-      keep(kept, due.database, at, keptOf);
+
+  /** Runs what comes due before `until`; `rest` lets promises go on, where there are any. */
+  async run(until: number, rest: () => Promise<void> | undefined): Promise<void> {
+    for (let timer = this.#timer; timer !== undefined && timer.at < until; timer = this.#timer) {
+      this.#timer = undefined;
+      this.now = timer.at;
+      timer.task();
+      const resting = rest();
+      if (resting !== undefined) await resting;
     }
+    this.now = until;
+  }
+}
+
+/** Runs the scheduler over archives that are only names, and keeps what it logs. */
+class FakeServer {
+  readonly time = new FakeTime();
+  readonly archives = new Map<string, string[]>();
+  readonly told: string[] = [];
+  databases: readonly string[] = ['hourly', 'nights', 'mondays', 'paused'];
+  #made = 0;
+  #rested = 0;
+  readonly #scheduler = new BackupScheduler({
+    clock: this.time.clock,
+    timers: this.time.timers,
+    logger: {log: (level, event) => void this.told.push(`${level} ${event}`)},
+    timeZone: () => 'Europe/Berlin',
+    openDatabases: () => this.databases,
+    runsHere: server => server === '$leader',
+    backUp: database => {
+      this.#made += 1;
+      const name = archiveName(database, this.time.now);
+      this.archives.set(database, [...(this.archives.get(database) ?? []), name]);
+      return Promise.resolve(name);
+    },
+    rotate: (database, retention) => {
+      const all = this.archives.get(database) ?? [];
+      const known = all.map(name => ({name, at: archiveTime(database, name) ?? 0}));
+      const gone = new Set(expired(known, retention).map(({name}) => name));
+      this.archives.set(
+        database,
+        all.filter(name => !gone.has(name)),
+      );
+      return Promise.resolve([...gone]);
+    },
+  });
+
+  use(given: BackupDocument): void {
+    this.#scheduler.use(given);
+  }
+
+  async run(until: number): Promise<void> {
+    await this.time.run(until, () => {
+      if (this.#made === this.#rested) return undefined;
+      this.#rested = this.#made;
+      return new Promise(resolve => setImmediate(resolve));
+    });
+  }
+
+  /** Databases come and go at the present moment. */
+  have(databases: readonly string[]): void {
+    this.databases = databases;
+    this.#scheduler.look();
+  }
+
+  async end(): Promise<void> {
+    await this.#scheduler.end();
+  }
+}
+
+test('400 days, a leap year, both changes of the clock, week 53: kept as by a twin', async () => {
+  const server = new FakeServer();
+  const residents = server.databases;
+  server.use(document);
+  await server.run(visit.from);
+  server.have([...residents, 'visitor']);
+  await server.run(visit.until);
+  server.have(residents);
+  await server.run(end);
+  await server.end();
+
+  const twins = new Map<string, number[]>();
+  for (let at = start; at < end; at += 15 * minuteMs) {
     const wall = wallClock(at);
     for (const [name, isDue] of Object.entries(naivelyDue)) {
       if (isRepeated(name, at, wall) || !isDue(at, wall)) continue;
-      keep(twins, name, at, naivelyKept);
+      const {retention} = document.databases.get(name) ?? document.defaults;
+      twins.set(name, [...naivelyKept([...(twins.get(name) ?? []), at], retention)]);
     }
   }
-  for (const name of names) {
-    const sorted = (map: Map<string, number[]>): string[] =>
-      (map.get(name) ?? []).map(at => new Date(at).toISOString()).sort();
-    assert.deepEqual(sorted(kept), sorted(twins), name);
+  for (const name of [...residents, 'visitor']) {
+    const kept = (server.archives.get(name) ?? []).toSorted();
+    const expected = (twins.get(name) ?? []).map(at => archiveName(name, at)).toSorted();
+    assert.deepEqual(kept, expected, name);
   }
-  assert.ok((kept.get('hourly')?.length ?? 0) > 40);
-  assert.deepEqual(kept.get('paused'), []);
+  assert.ok((server.archives.get('hourly')?.length ?? 0) > 40);
+  assert.equal(server.archives.get('visitor')?.length, 7);
+  assert.ok((twins.get('nights') ?? []).some(at => isoWeek(at) === '2032-W53'));
+  assert.equal(server.archives.get('paused'), undefined);
+  assert.deepEqual(
+    server.told.filter(
+      line => !/^info auto-backup\.(scheduler-started|completed|rotated)/.test(line),
+    ),
+    [],
+  );
 });
 
 /** The second time that the clock shows an hour counts for no expression that names it. */
 function isRepeated(name: string, at: number, {hour, minute}: WallClock): boolean {
-  if (name === 'hourly') return false;
+  if (name === 'hourly' || name === 'visitor') return false;
   const before = wallClock(at - 60 * minuteMs);
   return before.hour === hour && before.minute === minute;
 }
