@@ -28,9 +28,9 @@ export const serverCommands = {
       key: argument('text', 'the setting', pair),
       value: secret(argument('text', 'its new value', pair)),
     },
-    says: 'Changes a setting of this server until it stops.',
+    says: 'Changes a setting of this server, at once and for its next starts.',
     answer: 'nothing',
-    refusals: ['argument', 'setting.unknown', 'setting.value'],
+    refusals: ['argument', 'setting.unknown', 'setting.value', 'storage.full'],
     run: ({parts}, {key, value}) => parts.administration.setServerSetting(key, value),
   }),
   getServerEvents: command({

@@ -17,6 +17,7 @@ import {languages} from '#server/session/statements/prepared.ts';
 import type {SessionService} from '#server/session/service.ts';
 import {uuidOf} from '#server/platform/uuid.ts';
 import type {Engine} from '#server/engine/engine.ts';
+import type {KeptSettings} from './kept-settings.ts';
 import type {RuntimeWatch} from './monitoring/runtime-watch.ts';
 import {
   diskFamilies,
@@ -38,6 +39,8 @@ export interface ServerAdministrationOptions {
   readonly random: Random;
   /** The settings as resolved at the start. */
   readonly settings: Settings;
+  /** Keeps what is set for the next start; undefined: the configuration is somebody else's. */
+  readonly kept?: Pick<KeptSettings, 'keep'> | undefined;
   readonly shutdown: () => void;
 }
 
@@ -109,6 +112,7 @@ export class ServerAdministration implements Administration {
         {detail: {key}},
       );
     }
+    this.#options.kept?.keep(key, value);
     this.#settings = changed;
     this.#dump.follow(changed);
     this.#options.events.add('INFO', 'Server', `setting ${key} was changed`);

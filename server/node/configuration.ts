@@ -1,7 +1,8 @@
 /**
  * Where settings come from, first wins: `--set`, environment variables in upper case with
  * underscores, environment variables named exactly as the key, lists of `-Dsvc.key=value` in
- * SVC_OPTS, SVC_SETTINGS or JAVA_OPTS, `config/server-configuration.json`, the default.
+ * SVC_OPTS, SVC_SETTINGS or JAVA_OPTS, what was set while the server ran (kept-settings.ts),
+ * `config/server-configuration.json`, the default.
  *
  * This is the only place that reads the environment or the configuration file. What a source
  * says wrongly stops the start: a sentence each with the key, the value and what is allowed.
@@ -23,6 +24,7 @@ import {processMemory} from '#server/platform/real/process-memory.ts';
 import {settingKeys} from '#server/base/settings.ts';
 import {settingsWithoutMeaning} from '#server/base/settings-without-meaning.ts';
 import type {StartOptions} from '#server/commands/command.ts';
+import {KeptSettings} from './kept-settings.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -32,6 +34,8 @@ export interface Configuration {
   readonly refused: readonly Refusal[];
   /** What means nothing here and is passed over with a warning. */
   readonly passedOver: readonly PassedOver[];
+  /** Where what is set while the server runs is kept; undefined: it is not. */
+  readonly kept: KeptSettings | undefined;
 }
 
 /** Reads every source and resolves all settings. Does not throw for what a source says. */
@@ -48,8 +52,12 @@ export function readConfiguration(
   ];
   const defaults = memoryDefaults(memory);
   const early = resolveSettings(spoken, defaults).settings;
-  const file = readFile(options.configPath, early);
-  const given = [...spoken, ...(file.source ? [file.source] : [])];
+  const directory = early.get('svc.server.configDirectory');
+  const file = readFile(options.configPath, directory);
+  const kept = options.configPath === undefined ? new KeptSettings(directory) : undefined;
+  const changed: FileRead = kept === undefined ? {} : readValues(kept.path, () => kept.read());
+  const files = [changed, file];
+  const given = [...spoken, ...files.flatMap(({source}) => (source === undefined ? [] : [source]))];
   const resolved = resolveSettings(given, defaults);
   const {settings, refused} = podSettings(resolved.settings, environment);
   return {
@@ -58,9 +66,10 @@ export function readConfiguration(
     refused: [
       ...resolved.refused,
       ...refused,
-      ...(file.refused ? [file.refused] : []),
+      ...files.flatMap(read => (read.refused === undefined ? [] : [read.refused])),
       ...contradictions(settings),
     ],
+    kept,
   };
 }
 
@@ -101,17 +110,24 @@ function defineOptions(environment: Environment): Record<string, RawSetting> {
   return values;
 }
 
-function readFile(
-  given: string | undefined,
-  early: Settings,
-): {readonly source?: SettingSource; readonly refused?: Refusal} {
-  const path = given ?? join(early.get('svc.server.configDirectory'), 'server-configuration.json');
-  if (!existsSync(path)) {
-    if (given === undefined) return {};
+interface FileRead {
+  readonly source?: SettingSource;
+  readonly refused?: Refusal;
+}
+
+function readFile(given: string | undefined, directory: string): FileRead {
+  const path = given ?? join(directory, 'server-configuration.json');
+  if (given !== undefined && !existsSync(path)) {
     return {refused: new Refusal('start.refused', `the configuration file ${path} is not there`)};
   }
+  return readValues(path, () => (existsSync(path) ? readFileSync(path, 'utf8') : undefined));
+}
+
+function readValues(path: string, read: () => string | undefined): FileRead {
   try {
-    return {source: {name: resolve(path), values: fileValues(readFileSync(path, 'utf8'), path)}};
+    const text = read();
+    if (text === undefined) return {};
+    return {source: {name: resolve(path), values: fileValues(text, path)}};
   } catch (error) {
     if (error instanceof Refusal) return {refused: error};
     const reason = error instanceof Error ? error.message : String(error);

@@ -75,7 +75,7 @@ interface Begun {
 
 /** A server that is ready, or the exit code where there is none. */
 async function begin(configuration: Configuration, streams: Streams): Promise<Begun | number> {
-  const {settings, refused, passedOver} = configuration;
+  const {settings, refused} = configuration;
   if (refused.length > 0) {
     for (const refusal of refused) await print(streams.stderr, `svc: ${refusal.message}\n`);
     return 1;
@@ -89,7 +89,7 @@ async function begin(configuration: Configuration, streams: Streams): Promise<Be
         ask: question => askHidden(streams, question),
         tell: line => void streams.stderr.write(`${line}\n`),
       },
-      passedOver,
+      configuration,
     );
     const started = await Promise.race([starting, stop]);
     if (typeof started !== 'string') return {server: started, stop};

@@ -10,7 +10,7 @@ import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {fingerprintDatabase} from '#server/integrity/digest.ts';
 import type {ExchangeService} from '#server/exchange/exchange-service.ts';
-import type {PassedOver, Settings} from '#server/base/setting-values.ts';
+import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
@@ -70,6 +70,7 @@ import {compileSooner} from './runtime/jit-flags.ts';
 import {startCommitThreads} from './commit/commit-threads.ts';
 import {createServerExchange} from './backup/server-exchange.ts';
 import {mcpModule} from './modules/mcp.ts';
+import type {Configuration} from './configuration.ts';
 import {checkPlugins} from './modules/plugins.ts';
 import type {AgentModule, AgentModuleOptions, AgentStreams} from './modules/agent-module.ts';
 import {createServerBackups, type ServerBackups} from './backup/server-backups.ts';
@@ -115,7 +116,7 @@ const defaultPort = 2480;
 export async function startServer(
   settings: Settings,
   prompt: PasswordPrompt,
-  passedOver: readonly PassedOver[] = [],
+  {passedOver, kept}: Pick<Configuration, 'passedOver' | 'kept'>,
 ): Promise<RunningServer> {
   checkPlugins(settings);
   const inForce: SettingsHolder = {settings: () => settings};
@@ -136,7 +137,7 @@ export async function startServer(
   }
   const front = await openStartFront(settings, logger);
   try {
-    return await startBehind(front, settings, {events, logger, prompt, inForce});
+    return await startBehind(front, settings, {events, logger, prompt, inForce, kept});
   } catch (error) {
     front.close();
     throw error;
@@ -147,7 +148,7 @@ export async function startServer(
 async function startBehind(
   front: StartFront,
   settings: Settings,
-  given: Pick<Parts, 'events' | 'logger' | 'prompt' | 'inForce'>,
+  given: Pick<Parts, 'events' | 'logger' | 'prompt' | 'inForce' | 'kept'>,
 ): Promise<RunningServer> {
   const {logger, inForce} = given;
   const rootPath = resolve(settings.get('svc.server.rootPath'));
@@ -275,7 +276,7 @@ function storageEngine(word: string): 'auto' | 'native' | 'fallback' {
   return word === 'native' || word === 'fallback' ? word : 'auto';
 }
 
-interface Parts {
+interface Parts extends Pick<Configuration, 'kept'> {
   /** Its ports, until this server listens there. */
   readonly front: StartFront;
   readonly engine: Engine;
@@ -405,7 +406,7 @@ function waysOf(
 
 function createAdministration(
   given: Settings,
-  {engine, events, logger, inForce}: Parts,
+  {engine, events, logger, inForce, kept}: Parts,
   means: StartDependencies,
   shutdown: () => void,
 ): ServerAdministration {
@@ -422,6 +423,7 @@ function createAdministration(
     makeProfiler: snapshot => createProfiler(given, {...means, logger, snapshot}),
     random: means.random,
     settings: given,
+    kept,
     shutdown,
   });
 }

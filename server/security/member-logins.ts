@@ -9,7 +9,7 @@
  * The user of the answer must have, here and now, the credentials with which he logged in there:
  * whoever was dropped or got another password is refused by each member from the moment that it
  * knows of it (invariant S1). Tokens of a cluster are sealed with its secret, so that nobody is
- * asked about one that was made up.
+ * asked about one that was made up. Why: docs/design/0054-logins-of-a-cluster.md.
  */
 import {createHmac, hash, timingSafeEqual} from 'node:crypto';
 import type {Clock} from '#server/platform/clock.ts';

@@ -71,6 +71,7 @@ function settingsPage(code: string): string {
       'the environment variable in upper case with underscores (`SVC_SERVER_ROOTPATH`)',
       'the environment variable named exactly as the key',
       '`-Dkey=value` in `SVC_OPTS`, `SVC_SETTINGS` or `JAVA_OPTS`',
+      '`config/changed-settings.json`: what was set while the server ran; not with `--config`',
       '`config/server-configuration.json` under the root path, or the file of `svc start --config`',
       'the default',
     ]),
