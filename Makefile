@@ -18,12 +18,12 @@ PASSWORD := $(ROOT)/root-password
 SERVER_FLAGS = start --set svc.server.rootPath=$(ROOT) \
 	--set svc.server.rootPasswordPath=$(PASSWORD) --set svc.server.sampleDatabase=demo
 
-export BASE BUSY CLASS CYCLES DIR HOURS KEEP ONLY PROFILE ROUNDS RUNS SECONDS SEED SIZE SUITE SVC_SHARED \
+export BASE BUSY CLASS CYCLES DIR HOURS KEEP ONLY PROFILE ROUNDS RUNS SAMPLES SECONDS SEED SIZE SUITE SVC_SHARED \
 	SYSTEM TARGET WORLDS
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: help start dev test alone check docs crash cuts full-disks simulate mutants fuzz conformance keep bench clean resources attack cluster-orders \
+.PHONY: help start dev test alone check docs crash cuts full-disks simulate mutants fuzz conformance keep bench clean resources attack cluster-orders timing \
 	prepared rocksdb cluster porcupine images e2e release
 
 help: ## list the commands
@@ -85,6 +85,9 @@ fuzz: prepared ## feed parsers and requests with nonsense: TARGET=sql SECONDS=60
 
 attack: prepared ## attack a server of its own as a user without rights, all doors at once: PROFILE=exhaust SECONDS=30
 	$(call run,server/testing/attack/attack.ts)
+
+timing: prepared ## see whether times of answers tell who exists: SAMPLES=200000
+	$(call run,server/testing/timing/timing.ts)
 
 conformance: prepared ## replay recorded exchanges or an outside suite: SUITE=http DIR=... REPORT=file
 	$(call run,server/testing/conformance/conformance.ts)

@@ -6,7 +6,8 @@
 import {batchClass} from './batch/batch.ts';
 import {linksClass} from './links/links.ts';
 import {readsBesideAnalysis} from './mixed/reads-beside-analysis.ts';
-import {groupOfOne, pairs} from './pairs/pairs.ts';
+import {crowd} from './network/crowd.ts';
+import {groupOfOne, metricsOnAndOff, pairs} from './pairs/pairs.ts';
 import {Report} from './report.ts';
 import {statementCosts} from './statement/costs.ts';
 import {storeClass} from './store/store.ts';
@@ -106,6 +107,8 @@ const classes: Readonly<Record<string, BenchClass>> = {
   statement: statementCosts,
   batch: batchClass,
   pairs,
+  crowd,
+  metrics: metricsOnAndOff,
   'group-of-one': groupOfOne,
 };
 

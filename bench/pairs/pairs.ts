@@ -84,6 +84,16 @@ export async function groupOfOne(report: Report, options: BenchOptions): Promise
   memory(report, {ours: target, theirs: alone, peer: 'a server alone'});
 }
 
+/** `make bench CLASS=metrics`: a server that counts and times beside one that does not. */
+export async function metricsOnAndOff(report: Report, options: BenchOptions): Promise<void> {
+  await using started = new AsyncDisposableStack();
+  const ours = await startSvc();
+  started.defer(ours.dispose);
+  const theirs = await startSvc({settings: {'svc.serverMetrics': false}});
+  started.defer(theirs.dispose);
+  await insertsAndReads(report, options, {ours, theirs, peer: 'metrics off'});
+}
+
 interface Pair {
   readonly ours: Target;
   readonly theirs: Target;

@@ -90,14 +90,15 @@ export class PasswordHasher {
     {stored, like}: {readonly stored: string | undefined; readonly like: string | undefined},
     turn: HashTurn = ownTurn,
   ): Promise<boolean> {
-    const parsed = stored === undefined ? undefined : parseStored(stored);
+    // The same steps whether there is one to compare with or not.
+    const parsed = parseStored(stored ?? like ?? '');
     const {rounds, salt, key} = parsed ?? {
-      rounds: parseStored(like ?? '')?.rounds ?? this.#options.rounds(),
+      rounds: this.#options.rounds(),
       salt: 'nobody has this salt',
       key: Buffer.alloc(keyBytes),
     };
     const derived = await this.#derive(password, salt, rounds, turn);
-    return timingSafeEqual(derived, key) && parsed !== undefined;
+    return timingSafeEqual(derived, key) && parsed !== undefined && stored !== undefined;
   }
 
   async #derive(password: string, salt: string, rounds: number, turn: HashTurn): Promise<Buffer> {

@@ -112,6 +112,8 @@ export class Security {
   readonly #verified = new Map<string, Verified>();
   readonly #underCheck = new Map<string, Promise<Principal>>();
   #users: Users = new Map();
+  /** The stored password of every user. */
+  #passwordHashes: readonly string[] = [];
   #reloadCount = 0;
   #groups: Groups = defaultGroups;
   #principals = new Map<string, Principal>();
@@ -178,6 +180,7 @@ export class Security {
     const before = {users: this.#users, groups: this.#groups, principals: this.#principals};
     this.#reloadCount++;
     this.#users = users;
+    this.#passwordHashes = Array.from(users.values(), ({passwordHash}) => passwordHash);
     this.#groups = groups;
     const ended = [...this.apiTokens.replace(tokens)];
     this.#principals = new Map(
@@ -531,7 +534,8 @@ export class Security {
     let outcome: 'right' | 'wrong' | 'undecided' = 'undecided';
     try {
       const stored = this.#users.get(name)?.passwordHash;
-      const like = stored === undefined ? this.#likeOf(name) : undefined;
+      // Asked for every name, so that it takes the same time for all.
+      const like = this.#likeOf(name);
       const isKnown = this.#lockout.isKnown(name, source);
       const right = await this.#hasher.matches(password, {stored, like}, {source, isKnown});
       // The user may have changed while the hash was made: what counts is what stands now.
@@ -548,9 +552,9 @@ export class Security {
 
   /** The stored text of a user whom a name that nobody has resembles, always the same one. */
   #likeOf(name: string): string | undefined {
-    const users = [...this.#users.values()];
+    const hashes = this.#passwordHashes;
     const place = Number.parseInt(hash('sha256', `${this.#verifiedKey}${name}`).slice(0, 8), 16);
-    return users[place % users.length]?.passwordHash;
+    return hashes[place % hashes.length];
   }
 
   #remember(key: string, verified: Pick<Verified, 'principal' | 'passwordHash'>): void {

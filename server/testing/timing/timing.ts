@@ -1,0 +1,122 @@
+/**
+ * `make timing`: whether the time of an answer tells what it must not, by the test of dudect
+ * (Reparaz, Balasch, Verbauwhede 2017): two classes of inputs in random order, and Welch's t of
+ * their times, as measured and cropped at several quantiles; |t| of 4.5 and more is a leak.
+ *
+ * The classes: a wrong password for a name that somebody has, and for one that nobody has. What is
+ * timed is the check itself, in this process, with as few rounds of the hash as may be: a
+ * difference does not grow with them, and they would hide it. `SAMPLES=200000`.
+ */
+import {resolveSettings} from '#server/base/setting-values.ts';
+import {Refusal} from '#server/base/errors.ts';
+import {createClock, createRandom} from '#server/platform/real/clock.ts';
+import {Security, type SecurityDocument} from '#server/security/security.ts';
+import {SeededRandom} from '../property/seeded-random.ts';
+
+const tMax = 4.5;
+/** Shares of the fastest samples that are looked at on their own: noise is slow. */
+const crops = [1, 0.99, 0.95, 0.9, 0.75, 0.5] as const;
+const users = 64;
+const rounds = 1_000;
+
+type Kind = 'existing' | 'missing';
+
+/** Times of both kinds in nanoseconds, in the order in which they were measured. */
+export interface Samples {
+  readonly existing: number[];
+  readonly missing: number[];
+}
+
+/** Welch's t of two lists. */
+export function welch(one: readonly number[], other: readonly number[]): number {
+  const [first, second] = [momentsOf(one), momentsOf(other)];
+  const error = Math.sqrt(first.variance / one.length + second.variance / other.length);
+  return error === 0 ? 0 : (first.mean - second.mean) / error;
+}
+
+/** The greatest |t| over all crops; times above the crop of both kinds together are left out. */
+export function worstT({existing, missing}: Samples): number {
+  const all = [...existing, ...missing].toSorted((a, b) => a - b);
+  return Math.max(
+    ...crops.map(share => {
+      const bound = all[Math.ceil(share * all.length) - 1] ?? Number.POSITIVE_INFINITY;
+      const kept = (times: readonly number[]): number[] => times.filter(time => time <= bound);
+      return Math.abs(welch(kept(existing), kept(missing)));
+    }),
+  );
+}
+
+function momentsOf(values: readonly number[]): {mean: number; variance: number} {
+  let mean = 0;
+  let squares = 0;
+  for (const [at, value] of values.entries()) {
+    const step = value - mean;
+    mean += step / (at + 1);
+    squares += step * (value - mean);
+  }
+  return {mean, variance: values.length > 1 ? squares / (values.length - 1) : 0};
+}
+
+/** Times checks of wrong passwords, the two kinds in random order. */
+export async function sampleChecks(count: number, seed = 1): Promise<Samples> {
+  const random = new SeededRandom(seed);
+  const security = await securityOfMany();
+  const samples: Samples = {existing: [], missing: []};
+  const attempt = async (kind: Kind, at: number): Promise<number> => {
+    const prefix = kind === 'existing' ? 'user' : 'none';
+    const name = `${prefix}-${String(random.below(users)).padStart(4, '0')}`;
+    // An address of its own: nobody is locked out, and no list of attempts grows in one class.
+    const source = `10.${(at >> 16) & 255}.${(at >> 8) & 255}.${at & 255}`;
+    const from = process.hrtime.bigint();
+    try {
+      await security.authenticate(name, `wrong-${at}`, source);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+    return Number(process.hrtime.bigint() - from);
+  };
+  const warm = Math.min(2_000, count);
+  for (let at = 0; at < count + warm; at += 1) {
+    const kind: Kind = random.below(2) === 0 ? 'existing' : 'missing';
+    const time = await attempt(kind, at);
+    if (at >= warm) samples[kind].push(time);
+  }
+  return samples;
+}
+
+async function securityOfMany(): Promise<Security> {
+  const files = new Map<SecurityDocument, Uint8Array>();
+  const values = {'svc.server.saltIterations': rounds};
+  const {settings} = resolveSettings([{name: 'timing', values}]);
+  const clock = createClock();
+  // Lock-outs end at once: a minute goes by between two attempts.
+  let attempts = 0;
+  const security = new Security({
+    store: {
+      read: name => files.get(name),
+      write: async (name, bytes) => void files.set(name, bytes),
+    },
+    clock: {now: () => clock.now(), monotonic: () => ++attempts * 60_000},
+    random: createRandom(),
+    settings: () => settings,
+    endSessionsOf: () => undefined,
+  });
+  await security.ensureRoot('password-of-root');
+  for (let user = 0; user < users; user += 1) {
+    const name = `user-${String(user).padStart(4, '0')}`;
+    await security.createUser({name, password: `password-${user}`, databases: {}});
+  }
+  return security;
+}
+
+if (import.meta.main) {
+  const count = Number(process.env['SAMPLES'] || 200_000);
+  const samples = await sampleChecks(count);
+  const t = worstT(samples);
+  const {existing, missing} = samples;
+  process.stdout.write(
+    `wrong passwords: ${existing.length} of existing users, ${missing.length} of missing ones: ` +
+      `|t| = ${t.toFixed(2)}, at most ${tMax}\n`,
+  );
+  process.exitCode = t < tMax ? 0 : 1;
+}
