@@ -1,6 +1,6 @@
 /**
- * The lab from the inside: brings a Kubernetes up, runs the scenarios, one after the other, prints
- * a line for each and what they came to. Started by main.ts in namespaces of its own.
+ * The lab from the inside: brings a Kubernetes up, runs the scenarios, prints a line for each and
+ * what they came to. Started by main.ts in namespaces of its own.
  *
  * Its argument is what main.ts found out, as JSON. Exit code 1 when a scenario failed, 3 when the
  * lab did not come up.
@@ -19,6 +19,8 @@ export interface Instructions {
   /** Ids between commas; empty: all. */
   readonly only: string;
   readonly keep: boolean;
+  /** Scenarios at once. */
+  readonly lanes: number;
 }
 
 const nodes = 3;

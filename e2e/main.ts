@@ -2,7 +2,8 @@
  * `make e2e`: runs the scenarios on a real Kubernetes of three nodes, which exists on this machine
  * for as long as they take, in namespaces without a way out of it.
  *
- * ONLY=S01,E06 runs these alone; KEEP=1 leaves the lab up behind them, until Ctrl-C. Whatever this
+ * ONLY=S01,E06 runs these alone; KEEP=1 leaves the lab up behind them, until Ctrl-C; LANES=1 runs
+ * them one after the other, where three may run at once. Whatever this
  * process ends of, nothing of the lab stays on the machine but the built programs (SVC_E2E_CACHE)
  * and, behind a failure, its logs. SVC_E2E_FOLDER says where the lab's files lie meanwhile.
  */
@@ -35,6 +36,7 @@ async function main(): Promise<number> {
     version: versionOf(),
     only,
     keep: (process.env['KEEP'] ?? '') !== '',
+    lanes: lanesWanted(),
   };
   const program = join(import.meta.dirname, 'inside.ts');
   const args = [JSON.stringify(instructions)];
@@ -53,6 +55,16 @@ function imageArchives(): Record<string, string> {
   const found = names.filter(name => name.endsWith('.tar'));
   if (!found.includes('server.tar')) throw new Error('make images has not run');
   return Object.fromEntries(found.map(name => [name.replace(/\.tar$/, ''), join(archives, name)]));
+}
+
+/** More of them are slower than one after the other on two processors. */
+const lanesDefault = 3;
+
+function lanesWanted(): number {
+  const text = process.env['LANES'] ?? '';
+  if (text === '') return lanesDefault;
+  if (!/^[1-9]$/.test(text)) throw new Error('LANES is a number of scenarios, from 1 to 9');
+  return Number(text);
 }
 
 function versionOf(): string {

@@ -1,8 +1,9 @@
-/** Runs scenarios one after the other, each in a namespace of its own, and reports them. */
+/** Runs scenarios, each in a namespace of its own and some beside each other, and reports them. */
 import {existsSync} from 'node:fs';
 import {join} from 'node:path';
 import {eventually} from '../eventually.ts';
 import type {Lab} from '../lab/lab.ts';
+import {runInLanes} from './lanes.ts';
 import type {Scenario, World} from './scenario.ts';
 
 export interface Outcome {
@@ -13,42 +14,67 @@ export interface Outcome {
 
 const root = join(import.meta.dirname, '../..');
 
-/** Prints `E06 passed 41 s` for each, figures beneath it, and a closing line with the counts. */
+interface Manner {
+  readonly version: string;
+  /** Leaves what a failed scenario made, and begins no further one. */
+  readonly keep: boolean;
+  /** So many at once, at most. */
+  readonly lanes: number;
+}
+
+/**
+ * Prints `E06 passed 41 s` for each as it ends, figures beneath it, and a closing line with the
+ * counts.
+ */
 export async function runScenarios(
   lab: Lab,
-  {version, keep}: {readonly version: string; readonly keep: boolean},
+  {version, keep, lanes}: Manner,
   scenarios: readonly Scenario[],
 ): Promise<Outcome> {
   const counts = {passed: 0, failed: 0, skipped: 0};
-  for (const scenario of scenarios) {
+  const removals: Promise<void>[] = [];
+  await runInLanes(scenarios, lanes, async scenario => {
     const missing = scenario.needs?.find(path => !existsSync(join(root, path)));
     if (missing !== undefined) {
       console.log(`${scenario.id} skipped: this version has no ${missing}`);
       counts.skipped++;
-      continue;
+      return 'on';
     }
     const namespace = scenario.id.toLowerCase();
-    const figures: string[] = [];
-    const world: World = {lab, namespace, version, note: figure => figures.push(figure)};
-    const began = performance.now();
-    const seconds = (): number => Math.round((performance.now() - began) / 1_000);
-    try {
-      await lab.kubernetes.apply(namespaceNamed(namespace));
-      await scenario.run(world);
-      console.log(`${scenario.id} passed ${seconds()} s`);
-      counts.passed++;
-    } catch (error) {
-      console.log(`${scenario.id} failed ${seconds()} s: ${scenario.title}`);
-      console.log(indented(error instanceof Error ? (error.stack ?? error.message) : error));
-      console.log(indented(await stateOf(lab, namespace)));
-      counts.failed++;
-      if (keep) break;
-    }
-    for (const figure of figures) console.log(`  ${figure}`);
-    if (!keep) await removeNamespace(lab, namespace);
-  }
+    const {lines, hasPassed} = await tried(lab, scenario, {namespace, version});
+    console.log(lines.join('\n'));
+    counts[hasPassed ? 'passed' : 'failed']++;
+    if (keep) return hasPassed ? 'on' : 'stop';
+    // Nobody waits for it: the next scenario has another one.
+    removals.push(removeNamespace(lab, namespace));
+    return 'on';
+  });
+  await Promise.all(removals);
   console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
   return counts;
+}
+
+async function tried(
+  lab: Lab,
+  {id, title, run}: Scenario,
+  {namespace, version}: Pick<World, 'namespace' | 'version'>,
+): Promise<{readonly lines: readonly string[]; readonly hasPassed: boolean}> {
+  const figures: string[] = [];
+  const began = performance.now();
+  const seconds = (): number => Math.round((performance.now() - began) / 1_000);
+  try {
+    await lab.kubernetes.apply(namespaceNamed(namespace));
+    await run({lab, namespace, version, note: figure => figures.push(`  ${figure}`)});
+    return {lines: [`${id} passed ${seconds()} s`, ...figures], hasPassed: true};
+  } catch (error) {
+    const said = error instanceof Error ? (error.stack ?? error.message) : error;
+    const lines = [
+      `${id} failed ${seconds()} s: ${title}`,
+      indented(said),
+      indented(await stateOf(lab, namespace)),
+    ];
+    return {lines: [...lines, ...figures], hasPassed: false};
+  }
 }
 
 /** The strictest of the standards for the security of pods is enforced in every scenario. */

@@ -7,7 +7,7 @@ import {compareBooks, Ledger} from '../svc/ledger.ts';
 import {threeServers} from './hand-written-cluster.ts';
 import type {Scenario} from './scenario.ts';
 
-const rounds = 15;
+const rounds = 5;
 const rejoinSecondsMax = 60;
 
 export const followerDeleted: Scenario = {

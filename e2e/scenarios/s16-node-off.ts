@@ -12,6 +12,7 @@ import type {Scenario, World} from './scenario.ts';
 export const nodeOff: Scenario = {
   id: 'S16',
   title: 'a node without power, and one without network, cost no entry and come back',
+  alone: ['nodes'],
   async run(world) {
     const cluster = await threeServers(world);
     const ledger = await Ledger.open(await cluster.service('db'));

@@ -106,8 +106,8 @@ export class ServerClient {
     });
     const text = await response.text();
     if (response.ok) return text === '' ? undefined : JSON.parse(text);
-    const {error = text, exception = ''} = parsed(text);
-    throw new RefusedByServer(response.status, exception, error);
+    const {error = text, detail = '', exception = ''} = parsed(text);
+    throw new RefusedByServer(response.status, exception, `${error} ${detail}`.trim());
   }
 
   async #rows(path: string, body: object, asking: Asking): Promise<unknown[]> {
@@ -120,9 +120,15 @@ export class ServerClient {
   }
 }
 
-function parsed(text: string): {readonly error?: string; readonly exception?: string} {
+interface Refused {
+  readonly error?: string;
+  readonly detail?: string;
+  readonly exception?: string;
+}
+
+function parsed(text: string): Refused {
   try {
-    return JSON.parse(text) as {error?: string; exception?: string};
+    return JSON.parse(text) as Refused;
   } catch {
     return {};
   }

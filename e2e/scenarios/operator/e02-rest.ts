@@ -9,8 +9,8 @@ import {Operated} from '../../svc/operated.ts';
 import {operatorNeeds, operators} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
-/** The promise is about minutes, and three of them show whether it is kept. */
-const minutes = 3;
+/** The promise is about minutes, and two of them show whether it is kept. */
+const minutes = 2;
 
 const kinds: readonly (readonly [string, string])[] = [
   ['svc.io/v1alpha1', 'SvcCluster'],
@@ -29,6 +29,7 @@ export const restingCluster: Scenario = {
   id: 'E02',
   title: 'a settled cluster is looked at once a minute and written to never',
   needs: operatorNeeds,
+  alone: ['operator'],
   async run(world) {
     const operated = await Operated.begin(world);
     await operated.untilSettled();

@@ -21,6 +21,7 @@ export const threeOperators: Scenario = {
   id: 'E03',
   title: `the operator that acts is ended ${ends} times while a cluster is scaled`,
   needs: operatorNeeds,
+  alone: ['operator'],
   async run(world) {
     const {lab, note} = world;
     const operated = await Operated.begin(world);
@@ -95,6 +96,7 @@ export const operatorReleases: Scenario = {
   id: 'E05',
   title: 'another release of the operator, and the way back, touch no pod of a cluster',
   needs: operatorNeeds,
+  alone: ['operator'],
   async run(world) {
     const {lab, version, note} = world;
     const operated = await Operated.begin(world);

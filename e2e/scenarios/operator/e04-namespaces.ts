@@ -22,6 +22,7 @@ export const namespacedOperator: Scenario = {
   id: 'E04',
   title: 'an operator with Roles in two namespaces works there, and nowhere else',
   needs: [...operatorNeeds, 'charts/svc-operator/Chart.yaml'],
+  alone: ['operator'],
   async run(world) {
     const {lab, namespace, version, note} = world;
     await installOperator(lab);

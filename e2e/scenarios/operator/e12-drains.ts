@@ -18,6 +18,7 @@ export const nodesDrained: Scenario = {
   id: 'E12',
   title: 'drained nodes cost no write, and a second drain waits for the first',
   needs: operatorNeeds,
+  alone: ['nodes'],
   async run(world) {
     const {lab, note} = world;
     await installOperator(lab);

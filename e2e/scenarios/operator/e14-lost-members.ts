@@ -115,6 +115,7 @@ export const nodeLost: Scenario = {
   id: 'E16',
   title: 'a node that is gone for good is given up after healing.replaceAfter',
   needs: operatorNeeds,
+  alone: ['nodes'],
   async run(world) {
     const {lab, note} = world;
     const operated = await Operated.begin(world, {healing: {replaceAfter: '20s'}});
@@ -144,6 +145,7 @@ export const quorumLost: Scenario = {
   id: 'E17',
   title: 'with two of three gone nothing is changed, QuorumLost says so, and they may come back',
   needs: operatorNeeds,
+  alone: ['nodes'],
   async run(world) {
     const {lab, note} = world;
     const operated = await Operated.begin(world);

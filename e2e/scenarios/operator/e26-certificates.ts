@@ -2,8 +2,8 @@
  * E26: certificates that the operator makes are replaced before their end, and their authority when
  * a person asks for it, while clients go on connecting: no handshake fails, and no pod restarts.
  *
- * Kubelets write a changed Secret into a pod within a minute or two, and servers look at their
- * files every minute, so that the times of this scenario are the shortest that are honest.
+ * Kubelets of the lab write a changed Secret into a pod within some seconds, and servers look at
+ * their files every minute, so that the times of this scenario are the shortest that are honest.
  */
 import assert from 'node:assert/strict';
 import {X509Certificate} from 'node:crypto';
@@ -15,7 +15,7 @@ import {Operated, secretValue, uidsOf} from '../../svc/operated.ts';
 import {installOperator, operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
-const tls = {mode: 'Operator', validity: '15m', renewBefore: '10m', settle: '150s'};
+const tls = {mode: 'Operator', validity: '15m', renewBefore: '10m', settle: '90s'};
 const httpsPort = 2_490;
 
 export const certificatesReplaced: Scenario = {

@@ -9,7 +9,7 @@ import {join} from 'node:path';
 import {eventually} from '../../eventually.ts';
 import type {KubernetesObject} from '../../lab/kubernetes.ts';
 import {isReady, type Pod} from '../../svc/cluster.ts';
-import {changeOperator, installOperator, OperatorPod, operatorNeeds} from '../../svc/operator.ts';
+import {installOperator, OperatorPod, operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 const chart = join(import.meta.dirname, '../../../charts/svc-operator');
@@ -22,7 +22,6 @@ export const monitoringLater: Scenario = {
   async run(world) {
     const {lab, namespace, note} = world;
     await installOperator(lab);
-    await changeOperator(lab, {replicas: 0});
     const place = ['svc', chart, '-n', namespace, '--wait', '--timeout', '120s'];
     const values = [`watchNamespaces={${namespace}}`, 'crds.install=false'];
     const set = (more: readonly string[]): string[] =>
@@ -49,7 +48,6 @@ export const monitoringLater: Scenario = {
     assert.ok((await new OperatorPod(after).metric('svc_operator_leader')) >= 0);
     note('monitor, rules and dashboard are there, and the operator is the same pod');
     await lab.helm('uninstall', 'svc', '-n', namespace, '--wait');
-    await changeOperator(lab, {replicas: 1});
   },
 };
 

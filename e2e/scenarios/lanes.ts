@@ -1,0 +1,50 @@
+/**
+ * Which scenarios run beside each other: many of them wait for most of their time, for a tick, a
+ * deadline or a pod, and each has a namespace of its own. Who needs the operator or the nodes for
+ * itself gets them so.
+ */
+import {type Scenario, type SharedThing, sharedThings} from './scenario.ts';
+
+/** Runs all, so many at once at most, and resolves when the last has ended or `run` said stop. */
+export async function runInLanes(
+  scenarios: readonly Scenario[],
+  lanes: number,
+  run: (scenario: Scenario) => Promise<'on' | 'stop'>,
+): Promise<void> {
+  const waiting = [...scenarios];
+  const running = new Set<Scenario>();
+  let changed = Promise.withResolvers<void>();
+  const lane = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const at = waiting.findIndex(one => [...running].every(other => maySitBeside(one, other)));
+      const [scenario] = at < 0 ? [] : waiting.splice(at, 1);
+      if (scenario === undefined) {
+        await changed.promise;
+        continue;
+      }
+      running.add(scenario);
+      const next = await run(scenario);
+      running.delete(scenario);
+      if (next === 'stop') waiting.length = 0;
+      changed.resolve();
+      changed = Promise.withResolvers();
+    }
+  };
+  await Promise.all(Array.from({length: lanes}, lane));
+}
+
+function maySitBeside(one: Scenario, other: Scenario): boolean {
+  return sharedThings.every(
+    thing =>
+      !(isAlone(one, thing) && uses(other, thing)) && !(isAlone(other, thing) && uses(one, thing)),
+  );
+}
+
+function isAlone({alone = []}: Scenario, thing: SharedThing): boolean {
+  return alone.includes(thing);
+}
+
+/** Every scenario has pods; those that need the sources of the operator have it, too. */
+function uses({needs = []}: Scenario, thing: SharedThing): boolean {
+  return thing === 'nodes' || needs.includes('operator/main.ts');
+}
