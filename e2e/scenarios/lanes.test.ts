@@ -38,11 +38,8 @@ async function trace(lanes: number, stopBehind?: Scenario): Promise<readonly str
 }
 
 test('who needs something alone runs beside those alone who do not use it', async () => {
-  assert.deepEqual(await trace(3), [
-    ...['+E02', '+S01', '-S01', '-E02'],
-    ...['+E06', '+E13', '-E13', '-E06'],
-    ...['+E12', '-E12'],
-  ]);
+  const told = (await trace(3)).join(' ');
+  assert.equal(told, '+E02 +S01 -S01 -E02 +E06 +E13 -E13 -E06 +E12 -E12');
 });
 
 test('one lane is one after the other, in the order of the table', async () => {

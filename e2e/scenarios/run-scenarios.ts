@@ -18,7 +18,7 @@ interface Manner {
   readonly version: string;
   /** Leaves what a failed scenario made, and begins no further one. */
   readonly keep: boolean;
-  /** So many at once, at most. */
+  /** How many run at once, at most. */
   readonly lanes: number;
 }
 

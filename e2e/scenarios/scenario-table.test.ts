@@ -19,5 +19,5 @@ test('ids stand between commas, and keep the order of the table', () => {
 });
 
 test('an id that is none is refused with those that are', () => {
-  assert.throws(() => chosen(scenarios, 'S01,E99'), /no scenario E99; there are S01/);
+  assert.throws(() => chosen(scenarios, 'S01,E99'), /no scenario E99; there are .*S01/);
 });

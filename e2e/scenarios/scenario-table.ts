@@ -1,4 +1,4 @@
-/** All scenarios, in the order in which they run. */
+/** All scenarios. */
 import {definitionsAccepted} from './operator/e00-definitions.ts';
 import {appliedCluster, operatedLeaderKilled} from './operator/e01-applied.ts';
 import {restingCluster} from './operator/e02-rest.ts';
@@ -29,43 +29,47 @@ import {nodeOff} from './s16-node-off.ts';
 import {volumeGrows} from './s18-volume-grows.ts';
 import type {Scenario} from './scenario.ts';
 
+/** They begin in this order; what takes minutes does not come last. */
 export const scenarios: readonly Scenario[] = [
+  // The operator is theirs alone, beside those that have none.
+  definitionsAccepted,
+  restingCluster,
+  threeOperators,
+  missedTicks,
+  namespacedOperator,
+  operatorReleases,
   threeMembers,
   fourthMember,
   leaderKilled,
   followerDeleted,
-  nodeOff,
   volumeGrows,
-  definitionsAccepted,
+  // Beside each other.
+  operatedFollowerDeleted,
+  certificatesReplaced,
+  scheduledBackups,
+  secretsRotated,
   appliedCluster,
-  restingCluster,
-  threeOperators,
-  namespacedOperator,
-  operatorReleases,
   rollingChange,
   leadershipMoves,
   imageMissing,
   resourcesMissing,
   settingsChange,
   earlierRelease,
-  nodesDrained,
   operatedLeaderKilled,
-  operatedFollowerDeleted,
   volumeLost,
-  nodeLost,
-  quorumLost,
   operatedVolumesGrow,
   volumeFull,
-  scheduledBackups,
   backupBesideAnother,
-  missedTicks,
   recoveredCluster,
   damagedArchive,
   deletedCluster,
-  certificatesReplaced,
-  secretsRotated,
-  monitoringLater,
   pausedCluster,
+  monitoringLater,
+  // The nodes are theirs alone.
+  nodesDrained,
+  nodeLost,
+  quorumLost,
+  nodeOff,
 ];
 
 /** @param only - Ids between commas; empty: all. @throws {Error} for an id that is none. */

@@ -67,7 +67,13 @@ function available({observed, view, members, mode, plan}: Seen): Verdict {
     const name = leader === undefined ? view.leader : nameOf(leader);
     return verdict('True', 'Available', `${name} leads`);
   }
-  const missing = (['root', 'token'] as const).find(which => !observed.secrets[which]);
+  const voters = observed.cluster.status?.voters ?? 0;
+  // One that the operator makes itself is not there in its first look.
+  const {root, clusterToken: token} = observed.cluster.spec.secrets;
+  const isGiven = {root: root !== undefined, token: token !== undefined};
+  const missing = (['root', 'token'] as const).find(
+    which => !observed.secrets[which] && (isGiven[which] || voters > 0),
+  );
   if (missing !== undefined) {
     return verdict('False', 'SecretMissing', `the Secret with the ${missing} value is not there`);
   }
@@ -75,7 +81,6 @@ function available({observed, view, members, mode, plan}: Seen): Verdict {
   if (refusing !== undefined) {
     return verdict('False', 'PasswordRefused', `${nameOf(refusing)} refuses the password of root`);
   }
-  const voters = observed.cluster.status?.voters ?? 0;
   if (voters === 0) return verdict('False', 'Creating', view.message);
   const reachable = members.filter(({answer}) => answer?.kind === 'report').length;
   const needed = majorityOf(voters);
@@ -132,7 +137,10 @@ function degraded({plan, members, mode, replicas, view, observed}: Seen): Verdic
   if (plan?.operation.type === 'Replace') {
     return verdict('True', 'MemberLost', plan.operation.message);
   }
-  if (view.kind === 'unknown') return verdict('True', 'NoLeader', view.message);
+  if (view.kind === 'unknown') {
+    const hasBegun = (observed.cluster.status?.voters ?? 0) > 0;
+    return verdict('True', hasBegun ? 'NoLeader' : 'Creating', view.message);
+  }
   const unwell = members.filter(({isHealthy, ordinal}) => !isHealthy && ordinal < replicas);
   if (unwell.length > 0 || members.length < replicas) {
     const named = unwell.map(member => {

@@ -10,6 +10,16 @@ import {eventually} from '../../eventually.ts';
 import {type KubernetesObject, RefusedByApiServer} from '../../lab/kubernetes.ts';
 import {applyDefinitions} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
+import {
+  accepted,
+  changes,
+  type Fields,
+  laterChanges,
+  nameTooLong,
+  refused,
+  schedules,
+  shortest,
+} from './spec-cases.ts';
 
 type Definition = KubernetesObject & {
   readonly status?: {
@@ -17,71 +27,15 @@ type Definition = KubernetesObject & {
   };
 };
 
-type Fields = Readonly<Record<string, unknown>>;
-
 const group = 'svc.io/v1alpha1';
 const definitions = {apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition'};
-const shortest = {version: '26.11.1', storage: {size: '10Gi'}};
-
-const accepted: Readonly<Record<string, Fields>> = {
-  'the shortest spec': {},
-  'five members': {replicas: 5},
-  'priorities by ordinal': {ha: {priorities: {0: 10, 2: 1}}},
-  'a database from the start': {bootstrap: {initialize: {databases: ['shop']}}},
-  'a copy of another cluster': {
-    bootstrap: {recovery: {url: 'https://example.org/backup', databases: ['shop']}},
-  },
-  'settings of the server': {settings: {'svc.txRetries': '5'}},
-};
-
-const refused: Readonly<Record<string, readonly [Fields, RegExp]>> = {
-  'no version': [{version: undefined}, /spec\.version: Required value/],
-  'a version of another form': [{version: 'latest'}, /spec\.version/],
-  'no members': [{replicas: 0}, /spec\.replicas/],
-  'ten members': [{replicas: 10}, /spec\.replicas/],
-  'a text for a number': [{replicas: 'three'}, /spec\.replicas/],
-  'an unknown quorum': [{ha: {quorum: 'one'}}, /spec\.ha\.quorum/],
-  'equal election times': [
-    {ha: {electionTimeoutMs: {min: 500, max: 500}}},
-    /electionTimeoutMs\.min must be below max/,
-  ],
-  'a priority by name': [{ha: {priorities: {first: 1}}}, /priorities are named by ordinal/],
-  "the operator's own setting": [
-    {settings: {'svc.ha.enabled': 'false'}},
-    /settings holds a key of the operator's own/,
-  ],
-  'half the name of a setting': [{settings: {txRetries: '3'}}, /settings are named in full/],
-  'two beginnings': [
-    {bootstrap: {initialize: {databases: []}, recovery: {url: 'https://example.org/a'}}},
-    /bootstrap needs either initialize or recovery/,
-  ],
-  'two sources': [
-    {bootstrap: {recovery: {url: 'https://example.org/a', backupName: 'b'}}},
-    /exactly one of backupName, claim and url/,
-  ],
-  'a log without a size': [
-    {storage: {size: '1Gi', raft: {separate: true}}},
-    /storage\.raft\.size is given when/,
-  ],
-  'keys without a Secret': [{tls: {mode: 'Secret'}}, /tls\.secretName is given when/],
-};
-
-const changes: Readonly<Record<string, readonly [Fields, RegExp | undefined]>> = {
-  'a later patch': [{version: '26.11.3'}, undefined],
-  'a later minor': [{version: '27.1.0'}, undefined],
-  'an earlier minor': [{version: '26.10.9'}, /version cannot go below/],
-  'more members': [{replicas: 5}, undefined],
-  'a larger volume': [{storage: {size: '11Gi'}}, undefined],
-  'a smaller volume': [{storage: {size: '9Gi'}}, /storage\.size cannot shrink/],
-  'another storage class': [{storage: {storageClass: 'other'}}, /storageClass cannot change/],
-  'another port': [{ha: {raftPort: 2500}}, /raftPort cannot change/],
-  'another name': [{clusterName: 'other'}, /clusterName cannot change/],
-};
 
 export const definitionsAccepted: Scenario = {
   id: 'E00',
   title: 'the API server takes the resource definitions and keeps their rules',
   needs: ['crds/svc.io_svcclusters.yaml'],
+  // What it makes is not to be carried out.
+  alone: ['operator'],
   async run(world) {
     const {lab, namespace} = world;
     const {kubernetes} = lab;
@@ -113,11 +67,34 @@ export const definitionsAccepted: Scenario = {
     for (const [what, [spec, words]] of Object.entries(changes)) {
       await compare(what, kubernetes.patch(kept, {spec}, {isTrial: true}), words);
     }
+    const named = kubernetes.create(cluster('n'.repeat(64), {}), {isTrial: true});
+    await compare('a long name', named, nameTooLong);
+    await lookAtBackups(world);
     await lookAtTools(world);
-    const counts = [accepted, refused, changes].map(table => Object.keys(table).length);
-    world.note(`${counts[0]} specs accepted, ${counts[1]} refused, ${counts[2]} changes judged`);
+    const counts = [accepted, refused, changes, schedules].map(table => Object.keys(table).length);
+    const judged = (counts[2] ?? 0) + laterChanges.length;
+    world.note(
+      `${counts[0]} clusters accepted, ${counts[1]} refused, ${counts[3]} schedules and ` +
+        `${judged} changes judged`,
+    );
   },
 };
+
+async function lookAtBackups({lab, namespace}: World): Promise<void> {
+  const {kubernetes} = lab;
+  for (const [what, [spec, words]] of Object.entries(schedules)) {
+    const metadata = {name: 'trial', namespace};
+    const schedule = {apiVersion: group, kind: 'SvcBackupSchedule', metadata, spec};
+    await compare(what, kubernetes.create(schedule, {isTrial: true}), words);
+  }
+  for (const [kind, before, then, words] of laterChanges) {
+    const own = {apiVersion: group, kind};
+    await kubernetes.create({...own, metadata: {name: 'kept', namespace}, spec: before});
+    const reference = {...own, namespace, name: 'kept'};
+    const change = kubernetes.patch(reference, {spec: then}, {isTrial: true});
+    await compare(`a change of a ${kind}`, change, words);
+  }
+}
 
 /** What a person sees: columns, scale, short names, explanations. */
 async function lookAtTools({lab, namespace}: World): Promise<void> {

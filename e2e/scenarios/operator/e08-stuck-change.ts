@@ -4,13 +4,18 @@
  * is enough. E11: an earlier release is refused, and the resource that stays is carried out.
  */
 import assert from 'node:assert/strict';
-import {RefusedByApiServer} from '../../lab/kubernetes.ts';
+import {setTimeout as sleep} from 'node:timers/promises';
+import {eventually} from '../../eventually.ts';
+import {type KubernetesObject, RefusedByApiServer} from '../../lab/kubernetes.ts';
 import {Ledger, settleBooks} from '../../svc/ledger.ts';
 import {Operated, uidsOf} from '../../svc/operated.ts';
 import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
+type Selecting = KubernetesObject & {readonly spec: {readonly selector: Record<string, string>}};
+
 const stalledSecondsMax = 300;
+const followedMs = 2_000;
 
 export const imageMissing: Scenario = {
   id: 'E08',
@@ -90,6 +95,12 @@ export const earlierRelease: Scenario = {
     );
     const service = {apiVersion: 'v1', kind: 'Service', namespace, name: 'db-rw'};
     await lab.kubernetes.patch(service, {spec: {selector: {'svc.io/role': 'nobody'}}});
+    await eventually('the former selector', async () => {
+      const {spec} = await lab.kubernetes.get<Selecting>(service);
+      return spec.selector['svc.io/role'] === 'leader';
+    });
+    // The nodes follow both changes a moment later.
+    await sleep(followedMs);
     const client = await operated.writer();
     const ledger = await Ledger.open(client, {writers: 1});
     await ledger.close();
