@@ -20,6 +20,7 @@ import {damagedArchive, recoveredCluster} from './operator/e23-recovery.ts';
 import {certificatesReplaced} from './operator/e26-certificates.ts';
 import {secretsRotated} from './operator/e27-rotation.ts';
 import {monitoringLater} from './operator/e28-monitoring.ts';
+import {documentedCommands} from './operator/e31-documents.ts';
 import {deletedCluster, pausedCluster} from './operator/e30-pause.ts';
 import {threeMembers} from './s01-three-members.ts';
 import {fourthMember} from './s02-fourth-member.ts';
@@ -31,7 +32,8 @@ import type {Scenario} from './scenario.ts';
 
 /** They begin in this order; what takes minutes does not come last. */
 export const scenarios: readonly Scenario[] = [
-  // The operator is theirs alone, beside those that have none.
+  // The operator is theirs alone, beside those that have none; the first one installs it by Helm.
+  documentedCommands,
   definitionsAccepted,
   restingCluster,
   threeOperators,
