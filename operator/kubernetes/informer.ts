@@ -153,6 +153,8 @@ export class Informer {
     } finally {
       cancel();
       this.#ended.signal.removeEventListener('abort', end);
+      // By the clock the time may not quite have passed, and no timer waits for so little.
+      if (isDue) this.#listedAt = Number.NEGATIVE_INFINITY;
     }
   }
 

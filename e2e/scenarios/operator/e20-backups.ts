@@ -1,6 +1,6 @@
 /**
- * E20: a schedule of every half minute makes one archive a tick, also when the leader is killed in
- * the middle. E21: a backup beside one that runs is skipped, and nothing counts as failed. E22: what
+ * E20: a schedule of every half minute makes one archive a tick, also when the leader is killed
+ * amid them. E21: a backup beside one that runs is skipped, and nothing counts as failed. E22: what
  * a suspended schedule, or an operator that was away, missed is made up for by one run at most.
  */
 import assert from 'node:assert/strict';

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {runWith} from '../../lab/commands.ts';
+import type {Lab} from '../../lab/lab.ts';
 import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario} from '../scenario.ts';
 
@@ -21,13 +22,30 @@ export const documentedCommands: Scenario = {
     for (const node of lab.nodes) await node.tag(`svc/server:${version}`, `svc/server:${next}`);
     const blocks = commandsIn(readFileSync(join(root, dayByDay), 'utf8'));
     assert.ok(blocks.length > 10);
-    for (const block of blocks) {
-      const script = `cd '${root}'\nexport KUBECONFIG='${lab.kubeconfig}'\n${block}`;
-      await runWith(script.replaceAll('NEXT', next), 'bash', '-euo', 'pipefail');
+    try {
+      for (const block of blocks) {
+        const script = `cd '${root}'\nexport KUBECONFIG='${lab.kubeconfig}'\n${block}`;
+        // What was typed stands in the error, before what came of it.
+        await runWith(script.replaceAll('NEXT', next), 'bash', '-euxo', 'pipefail');
+      }
+    } catch (error) {
+      note(await lab.kubectl('describe', 'svcc', '-n', 'shop').catch(String));
+      await leave(lab);
+      throw error;
     }
     note(`${blocks.length} groups of commands`);
   },
 };
+
+/** An operator that stayed would look after the clusters of all other scenarios, too. */
+async function leave(lab: Lab): Promise<void> {
+  for (const [release, namespace] of [
+    ['db', 'shop'],
+    ['svc', 'svc-system'],
+  ] as const) {
+    await lab.helm('uninstall', release, '-n', namespace, '--ignore-not-found', '--wait');
+  }
+}
 
 /** What stands in the page to be typed. */
 export function commandsIn(page: string): readonly string[] {
