@@ -38,6 +38,8 @@ export interface WalkResult {
 
 const STEPS = 8;
 const HEAL_MS = 45 * 60_000;
+/** An operator has looked once, whatever it waited for: annotations change no generation. */
+const LOOKED_MS = 90_000;
 const REST_MS = 10 * 60_000;
 
 interface Wishes {
@@ -154,6 +156,7 @@ class Walk {
     }
     this.steps.push(`${world.time.monotonic()} heal`);
     this.#tell();
+    await world.time.run(LOOKED_MS);
     const isWell = await world.time.run(HEAL_MS, () => this.#isWell());
     if (!isWell) return this.#wedged();
     this.#checkEnd();
