@@ -76,7 +76,9 @@ function learn(keys: Map<string, Scalar>, record: RecordValue): void {
 
 function scalarOf(value: Value): Scalar {
   if (typeof value === 'boolean') return 'boolean';
-  if (typeof value === 'number' || typeof value === 'bigint') return 'long';
+  if (typeof value === 'bigint') return 'long';
+  // Doubles with a fraction are plain numbers.
+  if (typeof value === 'number') return Number.isInteger(value) ? 'long' : 'double';
   return value instanceof Double && Number.isFinite(value.value) ? 'double' : 'string';
 }
 

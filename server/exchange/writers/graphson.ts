@@ -81,6 +81,7 @@ function typed(value: Value): string {
     return jsonText(value);
   }
   if (typeof value === 'number') {
+    if (!Number.isInteger(value)) return of('g:Double', doubleText(value));
     return of(value === (value | 0) ? 'g:Int32' : 'g:Int64', String(value));
   }
   if (typeof value === 'bigint') return of('g:Int64', String(value));
