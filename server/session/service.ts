@@ -10,7 +10,7 @@
 import {setMaxListeners} from 'node:events';
 import {type SearchIndexFigures, searchIndexFigures} from './search/search-figures.ts';
 import type {GraphFiles} from '#server/caches/vector-graph.ts';
-import {isStoreDamage, Refusal} from '#server/base/errors.ts';
+import {isStoreDamage, queryTerminated, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
@@ -430,6 +430,8 @@ export class SessionService implements Service {
     connection?: ClientConnection,
   ): Promise<string> {
     this.#access(principal, database);
+    // Nobody would end it.
+    if (connection?.signal.aborted === true) throw queryTerminated();
     const {database: opened} = this.#open(database);
     const transaction = opened.begin(isolation);
     const owner = {user: principal.name, tag, connection};

@@ -27,12 +27,13 @@ type Parts = AdministrationParts & {readonly commands?: WayOfCommands | undefine
 
 /** Serves the protocol once it is told to listen. */
 export function lineProtocol(parts: Parts): Server {
-  return createServer(socket => void new LineConnection(parts, socket).serve());
+  return createServer(socket => void new LineConnection(parts, socket).serve().catch(() => {}));
 }
 
 const answerOf = (fields: Readonly<Record<string, Value>>): MapValue =>
   new Map(Object.entries(fields));
 const done = answerOf({done: true});
+const filters = [{}];
 
 class LineConnection {
   readonly #parts: Parts;
@@ -74,9 +75,8 @@ class LineConnection {
     if (who === undefined) throw new Refusal('security.unauthenticated', 'log in first');
     const database = text('database');
     const transactionId = given.has('transaction') ? text('transaction') : undefined;
-    const connection = this.#client;
-    const {signal} = connection;
-    const scope = {database, transactionId, connection, signal, protocol: 'line'};
+    const {signal} = this.#client;
+    const scope = {database, transactionId, connection: this.#client, signal, protocol: 'line'};
     const values = (given.get('values') ?? new Map()) as MapValue;
     const statement = {...statementRequest(database, text('text'), values), ...scope, limit: 0};
     const records = new RecordCalls(service, who, scope);
@@ -88,7 +88,7 @@ class LineConnection {
         return answerOf({columns: typed(columns), parameters: typed(parameters)});
       }
       case 'run': {
-        const cursor = await service.rows(who, statement);
+        const cursor = this.#unlessGone(await service.rows(who, statement));
         this.#cursors.set(text('id'), cursor);
         return answerOf({columns: [...(cursor.columns ?? [])]});
       }
@@ -110,12 +110,18 @@ class LineConnection {
         return service.commit(who, database, text('transaction'), undefined).then(() => done);
       case 'subscribe':
         this.#subscription?.close();
-        this.#subscription = await service.changes(who, {database, filters: [{}]});
+        this.#subscription = this.#unlessGone(await service.changes(who, {database, filters}));
         void this.#tell(this.#subscription).catch(refusedAs);
         return done;
       default:
         return this.#administrate(who, text('do'));
     }
+  }
+
+  /** What came when nobody is there to close it later. */
+  #unlessGone<T extends {close(): void}>(opened: T): T {
+    if (this.#client.signal.aborted) opened.close();
+    return opened;
   }
 
   async #tell(subscription: ChangeSubscription): Promise<void> {

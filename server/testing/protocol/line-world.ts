@@ -1,0 +1,156 @@
+/** The small protocol (line-protocol.ts) at a single server and at a member that does not lead. */
+import {once} from 'node:events';
+import {type AddressInfo, connect, type Socket} from 'node:net';
+import {createInterface} from 'node:readline';
+import {resolveSettings} from '#server/base/setting-values.ts';
+import {HealthMonitor} from '#server/monitoring/health-monitor.ts';
+import {ServerEvents} from '#server/monitoring/server-events.ts';
+import {MetricsDump} from '#server/monitoring/metrics-dump.ts';
+import {ServerAdministration} from '#server/node/administration.ts';
+import {RuntimeWatch} from '#server/node/monitoring/runtime-watch.ts';
+import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import {createMachine} from '#server/platform/real/machine.ts';
+import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
+import {createClusterWays} from '#server/protocols/http/relay/cluster-ways.ts';
+import {KnownCluster} from '../cluster/cluster-of-two.ts';
+import {closing} from '../closing.ts';
+import {httpWorld, rootPassword} from '../worlds/http-world.ts';
+import {profilerWorld} from '../worlds/profiler.ts';
+import {ServiceWorld} from '../worlds/service-world.ts';
+import {lineProtocol} from './line-protocol.ts';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export class LineClient {
+  readonly #socket: Socket;
+  readonly #lines: AsyncIterator<string>;
+  readonly #events: Fields[] = [];
+  #id = 0;
+
+  constructor(port: number) {
+    this.#socket = connect(port, '127.0.0.1').on('error', () => {});
+    this.#lines = createInterface({input: this.#socket})[Symbol.asyncIterator]();
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  /** Sends a request whose answer nobody waits for; resolves when it has left. */
+  send(what: string, fields: Fields = {}): Promise<void> {
+    const id = String(++this.#id);
+    const line = `${JSON.stringify({id, do: what, database: 'db1', ...fields})}\n`;
+    return new Promise(resolve => this.#socket.write(line, () => resolve()));
+  }
+
+  async ask(what: string, fields: Fields = {}): Promise<Fields> {
+    const id = String(++this.#id);
+    this.#socket.write(`${JSON.stringify({id, do: what, database: 'db1', ...fields})}\n`);
+    for (;;) {
+      const answer = await this.#read();
+      if (answer['id'] === id) return {...answer, id: undefined};
+      this.#events.push(answer);
+    }
+  }
+
+  async event(): Promise<Fields> {
+    return this.#events.shift() ?? this.#read();
+  }
+
+  async #read(): Promise<Fields> {
+    const {value} = await this.#lines.next();
+    return JSON.parse(String(value)) as Fields;
+  }
+}
+
+export interface LineLoad {
+  readonly transactionsOpen: number;
+  readonly queriesRunning: number;
+  readonly queryMemoryBytes: number;
+}
+
+export interface LineWorld {
+  /** What clients have open, on this server and where it has things done. */
+  readonly load: () => LineLoad;
+  readonly client: () => LineClient;
+}
+
+const platform = {
+  clock: createClock(),
+  timers: createTimers(),
+  random: createRandom(),
+  logger: {log: () => {}},
+};
+const schema = ['CREATE VERTEX TYPE Person', 'CREATE PROPERTY Person.n INTEGER'];
+const settings = {'svc.server.saltIterations': '1000', 'svc.changes.subscriptionsMax': '2'};
+
+export const login = {user: 'root', password: rootPassword};
+export const places = {'a single server': singleServer, 'a follower': follower};
+
+async function listening(parts: Parameters<typeof lineProtocol>[0]): Promise<() => LineClient> {
+  const server = closing(lineProtocol(parts));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const {port} = server.address() as AddressInfo;
+  return () => closing(new LineClient(port));
+}
+
+export async function singleServer(): Promise<LineWorld> {
+  const world = closing(await ServiceWorld.open(settings));
+  await world.database(schema);
+  const {service, security, engine} = world;
+  await security.ensureRoot(rootPassword);
+  const administration = new ServerAdministration({
+    ...platform,
+    engine,
+    events: new ServerEvents(() => 0),
+    health: new HealthMonitor({clock: platform.clock, isEnabled: () => false, warn: () => {}}),
+    runtime: new RuntimeWatch(platform.timers, createMachine()),
+    makeDump: figures => new MetricsDump({...platform, figures}),
+    makeProfiler: () => profilerWorld(platform).profiler,
+    settings: resolveSettings([]).settings,
+    shutdown: () => {},
+  });
+  const client = await listening({...platform, service, security, administration});
+  return {client, load: () => sumOf(service.load)};
+}
+
+/** A member that does not lead, in front of the same store as the one that does. */
+export async function follower(): Promise<LineWorld> {
+  const leading = new KnownCluster();
+  leading.isLeader = true;
+  const leader = await httpWorld({}, undefined, {cluster: leading});
+  closing({close: () => leader.server.close(0)});
+  const {security, world} = leader;
+  // What is written there is here at once, whatever index it has.
+  leader.service.appliedIndex = 0;
+  await world.database(schema);
+  const cluster = new KnownCluster();
+  cluster.leader = {host: '127.0.0.1', port: leader.port};
+  const own = closing(world.another(settings, cluster));
+  const known = resolveSettings([{name: 'test', values: settings}]).settings;
+  const peerClient = new PeerClient({isSecure: () => false, authorities: () => [], ...platform});
+  const ways = createClusterWays({
+    ...platform,
+    cluster,
+    service: own,
+    settings: () => known,
+    peerClient: closing(peerClient),
+    authorities: () => [],
+  });
+  closing(ways.channel);
+  const {service, commands} = ways;
+  const {administration} = leader;
+  const client = await listening({...platform, service, security, administration, commands});
+  return {client, load: () => sumOf(own.load, world.service.load)};
+}
+
+function sumOf(...loads: readonly LineLoad[]): LineLoad {
+  const sum = {transactionsOpen: 0, queriesRunning: 0, queryMemoryBytes: 0};
+  for (const load of loads) {
+    sum.transactionsOpen += load.transactionsOpen;
+    sum.queriesRunning += load.queriesRunning;
+    sum.queryMemoryBytes += load.queryMemoryBytes;
+  }
+  return sum;
+}
