@@ -133,7 +133,7 @@ class Collection {
   #recall(among?: ReadonlyMap<number, Float32Array>): number {
     const {similarity} = this.#options;
     const rids = among && Array.from(among.keys(), position => new Rid(1, position));
-    let found = 0;
+    let [found, wanted] = [0, 0];
     for (let question = 0; question < questions; question += 1) {
       const vector = this.#next();
       const truth = nearestOf(vector, among ?? this.#vectors, k, similarity);
@@ -146,8 +146,10 @@ class Collection {
         .sort((one, other) => one.distance - other.distance)
         .slice(0, k);
       found += measured.filter(({position}) => truth.includes(position)).length;
+      // Of a few that may be answered there may be fewer than ten.
+      wanted += truth.length;
     }
-    return found / (k * questions);
+    return found / wanted;
   }
 
   #add(report: Report, point: string, recall: number, least = 0.95): void {

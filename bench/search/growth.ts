@@ -3,6 +3,7 @@
  *
  * What is compared is the server's processor time for a search, one client over HTTP: it holds on
  * a machine that others use as well. Each of the three kinds of index has a class of its own.
+ * See docs/design/0058-searches-measured.md.
  */
 import {startSvc} from '../peers/svc.ts';
 import {type Measured, measure, prepare, type Target} from '../peers/target.ts';

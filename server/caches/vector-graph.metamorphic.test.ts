@@ -88,6 +88,7 @@ class History {
       read: id => this.#files.get(id),
       write: (id, bytes) => void this.#files.set(id, bytes),
       remove: id => void this.#files.delete(id),
+      refuse: id => assert.fail(`what was written of index ${id} is read again`),
     };
     return new VectorGraphs({
       database: this.#database.database,

@@ -56,6 +56,8 @@ export interface GraphFiles {
   /** Atomic: whoever reads finds the old bytes or the new ones. */
   write(indexId: number, bytes: Uint8Array): void;
   remove(indexId: number): void;
+  /** What was read is no graph of the index: it is told of and removed. */
+  refuse(indexId: number): void;
 }
 
 interface Change {
@@ -333,7 +335,7 @@ export class VectorGraph implements Droppable {
     const {database, clock, timers, memory, files} = this.#environment;
     const vectors = new DenseVectors(this.#options);
     const bytes = files?.read(this.#indexId);
-    if (bytes !== undefined && !vectors.load(bytes)) files?.remove(this.#indexId);
+    if (bytes !== undefined && !vectors.load(bytes)) files?.refuse(this.#indexId);
     const vector = new Float32Array(this.#options.dimensions);
     const walker = new RowWalker(reader, [indexRange(this.#indexId)], scanned);
     try {

@@ -38,6 +38,11 @@ function graphFiles(disk: Disk, directory: string, logger: Logger): GraphFiles {
       return undefined;
     }
   };
+  const remove = (indexId: number): void => {
+    attempt('removed', () => {
+      if (disk.exists(pathOf(indexId))) disk.unlink(pathOf(indexId));
+    });
+  };
   return {
     read: indexId =>
       attempt('read', () => {
@@ -64,9 +69,12 @@ function graphFiles(disk: Disk, directory: string, logger: Logger): GraphFiles {
         }
         disk.rename(fresh, pathOf(indexId));
       }),
-    remove: indexId =>
-      attempt('removed', () => {
-        if (disk.exists(pathOf(indexId))) disk.unlink(pathOf(indexId));
-      }),
+    remove,
+    refuse: indexId => {
+      logger.log('warn', 'the graph of an index is damaged, and is made again from its entries', {
+        path: pathOf(indexId),
+      });
+      remove(indexId);
+    },
   };
 }

@@ -1,0 +1,85 @@
+/** The settings of searches act: what is kept in memory, and how many records are scored at once. */
+import assert from 'node:assert/strict';
+import {after, test} from 'node:test';
+import {ServiceWorld} from '#server/testing/worlds/service-world.ts';
+
+const world = await ServiceWorld.open();
+after(() => world.close());
+
+const count = 600;
+const schema = [
+  'CREATE DOCUMENT TYPE D',
+  ...['t STRING', 'v ARRAY_OF_FLOATS', 'd ARRAY_OF_INTEGERS', 'w ARRAY_OF_FLOATS'].map(
+    property => `CREATE PROPERTY D.${property}`,
+  ),
+  'CREATE INDEX ON D (t) FULL_TEXT',
+  'CREATE INDEX ON D (v) LSM_VECTOR METADATA {"dimensions": 2}',
+  'CREATE INDEX ON D (d, w) LSM_SPARSE_VECTOR',
+];
+const weightOf = (n: number): number => ((n * 7919) % count) + 0.5;
+const rows = Array.from({length: count}, (_, n) => {
+  return `{"n": ${n}, "t": "a", "v": [1, ${n}], "d": [1, 2], "w": [1, ${weightOf(n)}]}`;
+});
+const best = Array.from({length: count}, (_, n) => n)
+  .sort((one, other) => weightOf(other) - weightOf(one))
+  .slice(0, 5);
+
+const text = "SELECT count(*) AS n FROM D WHERE SEARCH_INDEX('D[t]', 'a') = true";
+const near = "SELECT n FROM (SELECT expand(vector.neighbors('D[v]', [1.0, 0.0], 2)))";
+const sparse = "SELECT n FROM (SELECT expand(vector.sparseNeighbors('D[d,w]', [2], [1.0], 5)))";
+
+/** Bytes that are kept of the index of one kind, after its search was run some times. */
+async function keptBytes(
+  settings: Readonly<Record<string, string>>,
+  [search, type]: readonly [string, string],
+): Promise<number> {
+  const service = world.another(settings);
+  try {
+    const own = database.over(service);
+    const bytes = (): number => {
+      const figures = service.searchFigures().get(own.name) ?? [];
+      return figures.find(one => one.type === type)?.memoryBytes ?? 0;
+    };
+    // Graphs are made in the background: a search of this size takes longer than a turn of it.
+    for (let asked = 0; asked < 200 && bytes() === 0; asked += 1) await own.run(search);
+    return bytes();
+  } finally {
+    await service.close();
+  }
+}
+
+const database = await world.database(schema);
+for (let from = 0; from < count; from += 200) {
+  await database.run(`INSERT INTO D CONTENT [${rows.slice(from, from + 200).join()}]`);
+}
+
+test('svc.searchMemoryMax bounds the lists of words and dimensions', async () => {
+  for (const kind of [
+    [text, 'FULL_TEXT'],
+    [sparse, 'LSM_SPARSE_VECTOR'],
+  ] as const) {
+    assert.ok((await keptBytes({}, kind)) > 0, kind[1]);
+    assert.equal(await keptBytes({'svc.searchMemoryMax': '0'}, kind), 0, kind[1]);
+  }
+});
+
+test('svc.vectorIndexMemoryMax bounds the graphs of vectors', async () => {
+  assert.ok((await keptBytes({}, [near, 'LSM_VECTOR'])) > 0);
+  assert.equal(await keptBytes({'svc.vectorIndexMemoryMax': '0'}, [near, 'LSM_VECTOR']), 0);
+});
+
+test('svc.sparseVectorScoringWindow changes no answer', async () => {
+  for (const window of ['0', '100', '16384']) {
+    const service = world.another({'svc.sparseVectorScoringWindow': window});
+    try {
+      const found = await database.over(service).run(sparse);
+      assert.deepEqual(
+        found.map(({n}) => n),
+        best,
+        window,
+      );
+    } finally {
+      await service.close();
+    }
+  }
+});
