@@ -65,7 +65,7 @@ const entries = (): Promise<ReadonlyMap<string, string>> =>
     return new Map(rows.map(([key, value]) => [key, value.toString('hex')]));
   });
 
-/** Of each index every third entry is lost, and every third stands under another record. */
+/** Every third entry of each index is lost, and every third stands under another record. */
 function damage(store: Store, rows: ReadonlyMap<string, string>): number {
   const batch = store.batch();
   let damages = 0;

@@ -1,4 +1,4 @@
-/** The settings of searches act: what is kept in memory, and how many records are scored at once. */
+/** The settings of searches act: what is kept in memory, how many records are scored at once. */
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
 import {ServiceWorld} from '#server/testing/worlds/service-world.ts';
