@@ -23,7 +23,7 @@ export BASE BUSY CLASS CYCLES DIR HOURS KEEP ONLY PROFILE ROUNDS RUNS SAMPLES SE
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: help start dev test alone check docs crash cuts full-disks simulate mutants fuzz conformance keep bench clean resources attack cluster-orders timing \
+.PHONY: help start dev test alone check docs crash cuts agent-matrix full-disks simulate mutants fuzz conformance keep bench clean resources attack cluster-orders timing \
 	prepared rocksdb cluster porcupine images e2e release
 
 help: ## list the commands
@@ -58,6 +58,9 @@ resources: $(INSTALLED) ## write the Kubernetes resource definitions that are ma
 
 cuts: prepared ## cut the network of a cluster in every shape, some minutes; make test takes two of them
 	CUTS=all exec $(RUN) server/testing/run-tests.ts files server/testing/faults/one-way-cuts.slow.test.ts
+
+agent-matrix: prepared ## hold every cell of what agents may do against a model, 783,360 calls; make test takes 6,000
+	AGENT_MATRIX=all exec $(RUN) server/testing/run-tests.ts files server/protocols/mcp/permission-matrix.test.ts
 
 full-disks: prepared ## fill the disks of a cluster's members for longer than a minute; make test does for seconds
 	FULL_DISKS=long exec $(RUN) server/testing/run-tests.ts files server/testing/faults/full-disk-cluster.slow.test.ts
