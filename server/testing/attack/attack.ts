@@ -11,6 +11,7 @@ import {freePort, rootPassword, startServer, temporaryRoot} from '../worlds/serv
 import {type Caller, doors, send} from './doors.ts';
 
 const probeMillis = 50;
+const quietMillisMax = 10_000;
 /** What a probe of root may take at the 99th part of a hundred, on two processors. */
 const slowMillisMax = 2_000;
 const memoryBytesMax = 2 * 2 ** 30;
@@ -21,6 +22,8 @@ export interface AttackReport {
   readonly refusals: readonly string[];
   /** Milliseconds of the slowest hundredth of root's probes. */
   readonly slowMillis: number;
+  /** The same before the doors were opened. */
+  readonly quietMillis: number;
   /** Largest resident size that was seen. */
   readonly memoryBytes: number;
   readonly hasEnded: boolean;
@@ -40,6 +43,8 @@ export async function runAttack(seconds: number): Promise<AttackReport> {
   const body = {name: eve.user, password: eve.password, databases};
   const made = await send(root, {path, body});
   if (made.status !== 201) throw new Error(`the user was not made: ${made.body}`);
+  const quietUntil = performance.now() + Math.min(quietMillisMax, 1_000 * seconds);
+  const quiet = await watch(root, () => performance.now() > quietUntil, server.pid);
   const until = performance.now() + 1_000 * seconds;
   const isOver = (): boolean => performance.now() > until || server.hasEnded;
   const met: Record<string, Record<string, number>> = {};
@@ -54,7 +59,7 @@ export async function runAttack(seconds: number): Promise<AttackReport> {
   const watched = await watch(root, isOver, server.pid);
   const {hasEnded} = server;
   await Promise.all(assault);
-  return {seconds, ...watched, hasEnded, met};
+  return {seconds, ...watched, quietMillis: quiet.slowMillis, hasEnded, met};
 }
 
 async function watch(

@@ -51,6 +51,7 @@ export async function send(
 /** What one round of a door sends; the answers of it. */
 export type Door = (caller: Caller, database: string, round: number) => Promise<readonly Sent[]>;
 
+const waitMillis = 10_000;
 const megabyte = 'x'.repeat(1_000_000);
 
 async function begun(caller: Caller, database: string): Promise<Sent> {
@@ -93,6 +94,48 @@ export const doors: Readonly<Record<string, Door>> = {
   'M2 wrong passwords of another': async ({url}, database) => {
     const request = {path: `query/${database}`, body: {language: 'sql', command: 'SELECT 1'}};
     return [await send({url, user: 'victim', password: 'not the right one'}, request)];
+  },
+  'M3 batches that wait': async ({url, user, password}, database) => {
+    // A line that never ends.
+    const body = new ReadableStream<Uint8Array>({
+      start: controller => controller.enqueue(Buffer.from('{')),
+    });
+    const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+    const init: RequestInit & {readonly duplex: 'half'} = {
+      method: 'POST',
+      headers: {authorization, 'content-type': 'application/x-ndjson'},
+      body,
+      duplex: 'half',
+      signal: AbortSignal.timeout(waitMillis),
+    };
+    const answer = await fetch(`${url}/api/v1/batch/${database}`, init).catch(() => undefined);
+    return answer === undefined ? [] : [{status: answer.status, body: '', session: undefined}];
+  },
+  'M8 files of another server': async (caller, database) => {
+    const command = `LOAD CSV FROM '${caller.url}/api/v1/health' AS row RETURN row`;
+    const body = {language: 'opencypher', command};
+    return [await send(caller, {path: `query/${database}`, body})];
+  },
+  'M11 global variables': async (caller, database, round) => {
+    const body = {language: 'sql', command: `SET GLOBAL $g${round} = :v`, params: {v: megabyte}};
+    return [await send(caller, {path: `command/${database}`, body})];
+  },
+  'L13 bodies under way': async (caller, database) => {
+    const body = {language: 'sql', command: 'SELECT 1', params: {v: megabyte.repeat(20)}};
+    return Promise.all([1, 2, 3].map(() => send(caller, {path: `query/${database}`, body})));
+  },
+  'calls of an agent': async ({url, user, password}, database) => {
+    const args = {database, language: 'sql', query: 'SELECT 1'};
+    const params = {name: 'query', arguments: args};
+    const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+    const answer = await fetch(`${url}/api/v1/mcp`, {
+      method: 'POST',
+      headers: {authorization, 'content-type': 'application/json'},
+      body: JSON.stringify({jsonrpc: '2.0', id: 1, method: 'tools/call', params}),
+      signal: AbortSignal.timeout(waitMillis),
+    });
+    await answer.arrayBuffer();
+    return [{status: answer.status, body: '', session: undefined}];
   },
   'M3 transactions': (caller, database) =>
     Promise.all(Array.from({length: 40}, () => begun(caller, database))),

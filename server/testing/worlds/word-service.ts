@@ -45,8 +45,9 @@ const statements: Readonly<Record<string, (count: number) => Statement>> = {
   /** Begins to answer, and never ends. */
   stall: () => [
     'cypher',
+    // A condition on `a` alone would be asked before the second list is opened.
     `UNWIND range(0, 100000) AS a UNWIND range(0, 100000) AS n
-     WITH a, n WHERE a = 0 AND n < 3000 RETURN n`,
+     WITH a, n WHERE a * 100001 + n < 3000 RETURN n`,
   ],
   slow: millis => ['sql', `SELECT CASE WHEN util.sleep(${millis}) IS NULL THEN 0 ELSE 0 END AS n`],
 };
