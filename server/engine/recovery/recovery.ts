@@ -276,7 +276,8 @@ async function greatestPosition(options: RecoveryOptions): Promise<number> {
   let greatest = 0;
   for (const name of databaseNames(options)) {
     const path = `${options.databaseDirectory}/${name}`;
-    const store = await options.stores.open(path, {mustExist: true});
+    const store = await openFound(options, path);
+    if (store === undefined) continue;
     greatest = Math.max(greatest, readPosition(store, path, options.formats)?.index ?? 0);
     store.close();
   }

@@ -2,6 +2,8 @@
  * Runs one order (order-plan.ts) and judges it: every server forms, joins, refuses with a reason,
  * or says what it waits for; there is never a second group; and at the end each one ends within
  * five seconds of the first signal.
+ *
+ * Source: docs/design/0059-audit-and-attack.md.
  */
 import type {NodeId} from '#server/raft/message.ts';
 import {Violation} from '../ledger.ts';
