@@ -169,9 +169,12 @@ function planOf(situation: Situation): Plan | undefined {
   if (replacement !== undefined && !isBlocked) return replacement;
   // Who joins goes first while that can go on; a pod that never starts must be replaceable.
   if (join !== undefined && (join.actions.length > 0 || upgrade === undefined)) return join;
-  // A pod too many that stalls is taken away rather than waited for.
-  const scale =
-    upgrade === undefined || upgrade.isStalled === true ? planScale(situation) : undefined;
+  // A pod too many that stalls is taken away rather than waited for, and so is one that has left
+  // the configuration: it never gets well again.
+  const last = situation.members.find(({ordinal}) => ordinal === set.replicas - 1);
+  const hasLeft = isLeaving && view.kind === 'agreed' && last?.seat === undefined;
+  const isScaleDue = upgrade === undefined || upgrade.isStalled === true || hasLeft;
+  const scale = isScaleDue ? planScale(situation) : undefined;
   // More members may be just what a replacement waits for.
   if (upgrade === undefined) return scale ?? replacement;
   return scale?.operation.type === 'ScaleDown' && scale.operation.blockedBy.length === 0
