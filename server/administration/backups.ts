@@ -60,7 +60,7 @@ export const backupCommands = {
     says: 'Lists the archives of a database.',
     answer: '`database`, `backups`, `totalSize`, `totalCount`',
     refusals: ['not-available'],
-    isFields: true,
+    isWhole: true,
     run: ({parts}, {database}) => ({...backupsIn(parts).list(database)}),
   }),
   listArchivedDatabases: command({

@@ -55,13 +55,13 @@ export const serverCommands = {
     arguments: {server: optional('text', 'name or id of another member of the cluster')},
     says: 'Ends the server, or the named member, in good order, a moment after it has answered.',
     answer: 'nothing',
-    refusals: ['cluster.peer', 'cluster.no-quorum'],
+    refusals: ['cluster.absent', 'cluster.peer', 'cluster.no-quorum'],
     async run({parts: {administration, members}}, {server}) {
       const {serverName} = administration.identity;
       if (server === undefined || server === serverName) return administration.shutdown();
       if (members !== undefined) return await members.shutDown(server);
       const message = `This server is '${serverName}' and runs alone: ask '${server}' itself`;
-      throw new Refusal('cluster.peer', message);
+      throw new Refusal('cluster.absent', message);
     },
   }),
 };

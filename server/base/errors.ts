@@ -91,6 +91,11 @@ export const refusals = {
     exception: 'SecurityException',
     says: 'a file or address that a statement reads from is not allowed',
   },
+  'source.address-refused': {
+    retry: 'never',
+    exception: 'RestoreImportUrlNotAllowedException',
+    says: 'an address that a database is restored or imported from is not allowed',
+  },
   'source.unreadable': {
     retry: 'never',
     exception: 'CommandExecutionException',
@@ -462,6 +467,11 @@ export const refusals = {
     retry: 'retryable',
     exception: 'QuorumNotReachedException',
     says: 'too few members answer; nothing was changed',
+  },
+  'cluster.absent': {
+    retry: 'never',
+    exception: 'OperationNotAvailableException',
+    says: 'the server runs alone, so there is no cluster to ask',
   },
   'cluster.peer': {
     retry: 'never',

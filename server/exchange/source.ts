@@ -26,30 +26,44 @@ const ratioMax = 500;
 const freeBytes = 64 << 20;
 const sniffedBytes = 4;
 
-/** @throws {Refusal} `source.refused`, `source.unreadable`. */
+/** @throws {Refusal} `source.address-refused`, `source.unreadable`. */
 export async function openAddress(
   address: string,
   sources: RequestSources,
   temporaryPath: string,
 ): Promise<ImportSource> {
-  if (/^https?:/i.test(address)) await sources.fetch(address);
-  const raw = (): AsyncIterable<Buffer> => copies(sources.open(address));
-  return await unpacked(address, raw, temporaryPath);
+  return await allowed(async () => {
+    if (/^https?:/i.test(address)) await sources.fetch(address);
+    const raw = (): AsyncIterable<Buffer> => copies(sources.open(address));
+    return await unpacked(address, raw, temporaryPath);
+  });
 }
 
 /**
  * Copies a file or an address, as it is, to a path that is the caller's to remove.
  *
- * @throws {Refusal} `source.refused`, `source.unreadable`.
+ * @throws {Refusal} `source.address-refused`, `source.unreadable`.
  */
 export async function copyAddress(
   address: string,
   sources: RequestSources,
   path: string,
 ): Promise<void> {
-  if (/^https?:/i.test(address)) await sources.fetch(address);
-  const pieces = Readable.from(copies(sources.open(address)));
-  await pipeline(pieces, createWriteStream(path, {mode: 0o600}));
+  await allowed(async () => {
+    if (/^https?:/i.test(address)) await sources.fetch(address);
+    const pieces = Readable.from(copies(sources.open(address)));
+    await pipeline(pieces, createWriteStream(path, {mode: 0o600}));
+  });
+}
+
+/** An address that may not be read is refused in the words of imports. */
+async function allowed<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'source.refused') throw error;
+    throw new Refusal('source.address-refused', error.message, {cause: error});
+  }
 }
 
 /** A file that was sent to the server. */

@@ -372,11 +372,13 @@ export class Security {
     return this.#logins.list();
   }
 
+  /** All users, in the order of their names. */
   users(): readonly ListedUser[] {
-    return Array.from(this.#users.values(), ({name, grants}) => ({
+    const listed = Array.from(this.#users.values(), ({name, grants}) => ({
       name,
       databases: Object.fromEntries(grants),
     }));
+    return listed.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   }
 
   /** The principal of a name, for parts of the server that act for it. */
@@ -485,9 +487,7 @@ export class Security {
     await this.#write('server-groups.json', () => {
       const named = new Map(this.#groups.get(database));
       named.delete(name);
-      const rest = new Map(this.#groups).set(database, named);
-      if (named.size === 0) rest.delete(database);
-      return printGroups(rest);
+      return printGroups(new Map(this.#groups).set(database, named));
     });
     return true;
   }

@@ -2,7 +2,7 @@
  * What lies outside the API: a first page at `/`, nothing else.
  */
 import {basePath} from '../router.ts';
-import type {Exchange} from '../message/exchange.ts';
+import {type Exchange, jsonType} from '../message/exchange.ts';
 
 const htmlType = 'text/html; charset=utf-8';
 
@@ -14,7 +14,9 @@ export function answerRoot(exchange: Exchange, path: string): void {
     return exchange.answer(200, page(exchange), htmlType, headers);
   }
   if (path.startsWith(basePath)) return exchange.answer(404, '', '');
-  exchange.answer(404, 'Not Found', 'text/html');
+  // A path that means to leave its folder is none of a page.
+  const type = path.includes('..') ? jsonType : 'text/html';
+  exchange.answer(404, 'Not Found', type);
 }
 
 function page(exchange: Exchange): string {

@@ -45,6 +45,8 @@ const isDone = (): true => true;
 const attemptsMax = 3;
 /** A request in more pieces than this is sent by somebody who is in no hurry. */
 const piecesMax = 8;
+/** Ticks for which part of a request may stay part of one. */
+const beganTicks = 2;
 const waitingBytesMax = 64 * 1024;
 
 type TransactionChange =
@@ -129,11 +131,13 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     const ticks = this.#listener.tick - this.#since;
     if (this.#drains) return this.#watchReader(ticks);
     if (this.#isBusy) return;
-    if (this.#waiting.length > 0 || !this.#isUsed) {
+    if (this.#waiting.length > 0) {
       // Node's server has clocks for those who take their time to ask.
-      const patience = this.#waiting.length > 0 ? 2 : this.#listener.silentTicks;
-      if (ticks >= patience) this.#handOffToNode(this.#waiting);
-    } else if (ticks >= this.#listener.keepAliveTicks) this.#socket.destroy();
+      if (ticks >= beganTicks) this.#handOffToNode(this.#waiting);
+      return;
+    }
+    const patience = this.#isUsed ? this.#listener.keepAliveTicks : this.#listener.silentTicks;
+    if (ticks >= patience) this.#socket.destroy();
   }
 
   #watchReader(ticks: number): void {

@@ -19,6 +19,7 @@ import {
 import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
 import type {Principal} from '#server/security/principal.ts';
+import type {HttpContext} from '../context.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
 import {answerCommand} from './administer.ts';
@@ -37,7 +38,7 @@ export async function runServerCommand(exchange: Exchange, principal: Principal)
   }
   if (typeof text !== 'string') throw new PlainFailure(400, 'Server command not valid');
   const spoken = spokenCommand(commands, text);
-  if (spoken === undefined) throw unknownCommand(text, principal);
+  if (spoken === undefined) throw unknownCommand(text, principal, exchange.context);
   requireRight(spoken.command, principal);
   const given = argumentsIn(spoken, body, exchange);
   await answerCommand(exchange, principal, spoken.command, given);
@@ -59,7 +60,11 @@ function argumentsIn(
   }
 }
 
-function unknownCommand(text: string, principal: Principal): Error {
+function unknownCommand(
+  text: string,
+  principal: Principal,
+  {options: {cluster}}: HttpContext,
+): Error {
   const line = text.trim().toLowerCase();
   const known = notYet.find(keywords => line.startsWith(keywords));
   const isOfProfiler = /^profiler( |$)/.test(line);
@@ -74,5 +79,12 @@ function unknownCommand(text: string, principal: Principal): Error {
     const word = text.trim().slice('profiler'.length).trim().slice(0, 80);
     return new PlainFailure(400, `Unknown profiler command: ${word}`);
   }
-  return new Refusal('not-available', `The server command '${known}' is not available yet`);
+  if (cluster === undefined) {
+    const message = `'${known}' needs a cluster, and this server runs alone: set svc.ha.enabled`;
+    return new Refusal('cluster.absent', message);
+  }
+  return new Refusal(
+    'not-available',
+    `'${known}' is no command here: servers join by POST /cluster/peer and go by /cluster/leave`,
+  );
 }
