@@ -11,6 +11,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, before, test} from 'node:test';
 import {manifestName} from './archive-manifest.ts';
+import {zlibDeflater} from './deflaters.ts';
 import {writeArchive} from './write-archive.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'svc-archive-programs-'));
@@ -32,7 +33,12 @@ before(async () => {
   for (const level of [0, 1]) {
     const path = join(root, `level-${level}.zip`);
     const order = {directory, path, manifest, level, threads: 2, password: undefined};
-    const means = {onProgress: () => {}, monotonic: () => 0, pause: async () => {}};
+    const means = {
+      onProgress: () => {},
+      monotonic: () => 0,
+      pause: async () => {},
+      deflaterOf: zlibDeflater,
+    };
     await writeArchive({...order, bytesPerSecond: undefined}, means);
     archives.set(level, path);
   }

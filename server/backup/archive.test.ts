@@ -27,6 +27,7 @@ import {
   encodeManifest,
   manifestName,
 } from './archive-manifest.ts';
+import {zlibDeflater} from './deflaters.ts';
 import {readArchive} from './read-archive.ts';
 import {type ArchiveMeans, type ArchiveOrder, isPart, writeArchive} from './write-archive.ts';
 
@@ -55,7 +56,12 @@ function sources(): string {
 }
 
 const source = sources();
-const quiet: ArchiveMeans = {onProgress: () => {}, monotonic: () => 0, pause: async () => {}};
+const quiet: ArchiveMeans = {
+  onProgress: () => {},
+  monotonic: () => 0,
+  pause: async () => {},
+  deflaterOf: zlibDeflater,
+};
 
 async function write(changes: Partial<ArchiveOrder> = {}): Promise<string> {
   const path = join(directory(), 'a.zip');
@@ -137,7 +143,7 @@ test('the rate is held, and the clock is the one that is given', async () => {
   let now = 0;
   const pauses: number[] = [];
   const means = {
-    onProgress: () => {},
+    ...quiet,
     monotonic: () => now,
     pause: async (ms: number) => {
       pauses.push(ms);

@@ -371,7 +371,7 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
   administration.use(service);
   const configurationStore = documentStore(engine, given, 'backup.json');
   const transfer = {...means, engine, service, settings, logger, copies, configurationStore};
-  const archives = createServerBackups(transfer);
+  const archives = createServerBackups({...transfer, storeEngine: parts.storeEngine});
   const {backups} = archives;
   administration.useBackups(backups);
   const disk = createDisk();

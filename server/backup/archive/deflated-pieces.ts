@@ -6,20 +6,17 @@
  * cannot refer to what is in the pieces before; with pieces of a megabyte that costs some tenths
  * of a percent. The threads are those of the platform's own pool.
  */
-import {constants, deflateRaw, type ZlibOptions} from 'node:zlib';
-import {promisify} from 'node:util';
-
-const deflate: (bytes: Uint8Array, options: ZlibOptions) => Promise<Buffer> = promisify(deflateRaw);
+import type {Deflater} from '../deflaters.ts';
 
 export class DeflatedPieces {
-  readonly #level: number;
+  readonly #deflater: Deflater;
   readonly #threads: number;
   readonly #write: (bytes: Buffer) => Promise<void>;
   readonly #underWay: Promise<Buffer>[] = [];
   #bytes = 0;
 
-  constructor(level: number, threads: number, write: (bytes: Buffer) => Promise<void>) {
-    this.#level = level;
+  constructor(deflater: Deflater, threads: number, write: (bytes: Buffer) => Promise<void>) {
+    this.#deflater = deflater;
     this.#threads = threads;
     this.#write = write;
   }
@@ -30,8 +27,7 @@ export class DeflatedPieces {
    */
   async add(piece: Uint8Array, isLast: boolean): Promise<void> {
     if (this.#underWay.length >= this.#threads) await this.#writeNext();
-    const finishFlush = isLast ? constants.Z_FINISH : constants.Z_SYNC_FLUSH;
-    const deflating = deflate(piece, {level: this.#level, finishFlush});
+    const deflating = this.#deflater(piece, isLast);
     deflating.catch(() => {});
     this.#underWay.push(deflating);
   }

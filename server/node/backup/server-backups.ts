@@ -14,6 +14,7 @@ import type {Engine} from '#server/engine/engine.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
+import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
 import type {SessionService} from '#server/session/service.ts';
 import {version} from '../version.ts';
 import {WorkerArchiveThread} from './archive-thread.ts';
@@ -24,6 +25,7 @@ const pauseMs = 200;
 
 export interface ServerBackupsOptions {
   readonly engine: Engine;
+  readonly storeEngine: StoreEngine;
   readonly service: SessionService;
   readonly settings: () => Settings;
   readonly clock: Clock;
@@ -48,7 +50,7 @@ export function createServerBackups(options: ServerBackupsOptions): ServerBackup
   const given = settings();
   const rootPath = resolve(given.get('svc.server.rootPath'));
   const databaseDirectory = resolve(given.get('svc.server.databaseDirectory'));
-  const thread = new WorkerArchiveThread();
+  const thread = new WorkerArchiveThread(options.storeEngine);
   const backups = new BackupService({
     ...options,
     rootPath,
