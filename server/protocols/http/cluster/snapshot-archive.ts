@@ -44,7 +44,7 @@ async function sendArchive(exchange: Exchange, cluster: Cluster): Promise<void> 
     const manifest = Buffer.from(JSON.stringify({version: 1, files}));
     const facts = {bytes: manifest.length, checksum: crc32(manifest)};
     const header = archive.stored({name: manifestName, ...facts});
-    exchange.endStream(Buffer.concat([header, manifest, archive.end()]));
+    await exchange.endStream(Buffer.concat([header, manifest, archive.end()]));
   });
 }
 

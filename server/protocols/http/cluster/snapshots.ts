@@ -84,7 +84,7 @@ async function stream(exchange: Exchange, content: SnapshotContent, from: number
   await isSent;
   const end = Buffer.alloc(checksumBytes);
   end.writeUInt32BE(await checksum);
-  exchange.endStream(end);
+  await exchange.endStream(end);
 }
 
 /** Resolves when the bytes are no longer needed. @throws {PlainFailure} when nobody takes them. */

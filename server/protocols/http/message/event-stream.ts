@@ -44,5 +44,5 @@ export async function answerEvents(
     const {body} = loggedFailure(exchange.context, exchange.requestId, error);
     send({status: 'error', message: body.detail ?? body.error, ...body});
   }
-  exchange.endStream();
+  await exchange.endStream();
 }

@@ -79,7 +79,7 @@ export class BatchAnswer {
   }
 
   /** The counts, as the whole answer or as its last line. */
-  succeed(load: BulkLoad, elapsedMs: number, idCount: number): void {
+  async succeed(load: BulkLoad, elapsedMs: number, idCount: number): Promise<void> {
     const {exchange} = this.#options;
     const {counts} = load;
     const body: Fields = {
@@ -95,18 +95,18 @@ export class BatchAnswer {
     if (!this.#isStreamed) return exchange.answerJson(200, body);
     this.#start();
     body['commitIndex'] = counts.commitIndex;
-    exchange.endStream(`${JSON.stringify({summary: body})}\n`);
+    await exchange.endStream(`${JSON.stringify({summary: body})}\n`);
   }
 
   /** The error with the counts; before the first line with a status of its own. */
-  fail(load: BulkLoad, error: unknown): void {
+  async fail(load: BulkLoad, error: unknown): Promise<void> {
     if (error instanceof AssertionFailure) throw error;
     const {exchange} = this.#options;
     if (exchange.response.destroyed) return;
     const {status, body} = this.#failure(load, error);
     if (!exchange.response.headersSent) return exchange.answerJson(status, body);
     const last = {...body, status, commitIndex: load.counts.commitIndex};
-    exchange.endStream(`${JSON.stringify({error: last})}\n`);
+    await exchange.endStream(`${JSON.stringify({error: last})}\n`);
   }
 
   #failure(load: BulkLoad, error: unknown): {readonly status: number; readonly body: Fields} {

@@ -125,10 +125,10 @@ async function runBatch(options: BatchHandlerOptions, call: BatchCall): Promise<
     await readBody(options, {exchange, body, load, answer});
     await load.finish();
     checkExpected(load, parameters.expectedRecords);
-    answer.succeed(load, clock.monotonic() - startedAt, ids.size);
+    await answer.succeed(load, clock.monotonic() - startedAt, ids.size);
   } catch (error) {
     body.close();
-    answer.fail(load, error);
+    await answer.fail(load, error);
   } finally {
     ids.close();
   }

@@ -80,7 +80,7 @@ async function exportFetched(exchange: Exchange, principal: Principal): Promise<
     for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {
       await exchange.write(piece);
     }
-    exchange.endStream();
+    await exchange.endStream();
   } finally {
     rmSync(path, {force: true});
   }
