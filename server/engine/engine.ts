@@ -101,7 +101,7 @@ export class Engine {
     this.#documents = new ServerDocuments(parts.databases, this.#entries);
     this.#raise = new FormatRaise({
       entries: this.#entries,
-      newest: options.settings.formats.level,
+      formats: options.settings.formats,
       present: () => this.formatLevel,
     });
     this.#served = new ServedDatabases({

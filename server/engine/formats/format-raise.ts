@@ -1,10 +1,11 @@
 /** Raises the format level of a server or cluster, by an entry of the log. */
+import type {Formats} from './levels.ts';
 import {isUnknown, type ServerEntries} from '../served/server-entries.ts';
 
 interface FormatRaiseOptions {
   readonly entries: ServerEntries;
-  /** The level that this build writes at most. */
-  readonly newest: number;
+  /** What this build reads and writes. */
+  readonly formats: Formats;
   /** The level that is written at present. */
   readonly present: () => number;
 }
@@ -38,9 +39,9 @@ export class FormatRaise {
    * @throws {Refusal} what refuses a commit.
    */
   async raise(): Promise<void> {
-    const {newest, present} = this.#options;
-    if (this.#to !== undefined || present() >= newest) return;
-    await this.#raiseTo(newest);
+    const {formats, present} = this.#options;
+    if (this.#to !== undefined || present() >= formats.level) return;
+    await this.#raiseTo(formats.level);
   }
 
   /** A database of an earlier level was attached: its rows are brought to that of the others. */
