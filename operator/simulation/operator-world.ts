@@ -197,6 +197,8 @@ export class OperatorWorld {
   }
 
   async end(): Promise<void> {
+    // An operator that died in its last call would never be heard to have stopped.
+    this.faults = noFaults;
     this.kubernetes.end();
     const stopping = this.operator?.stop();
     await this.time.run(60_000);
