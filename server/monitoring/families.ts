@@ -15,7 +15,7 @@ export interface Family {
   /** One sentence: what it is, and what a value of -1 or 0 means where that is not plain. */
   readonly help: string;
   /** Where it exists; absent: on every server. */
-  readonly when?: 'in a cluster';
+  readonly when?: 'in a cluster' | 'once it made one';
 }
 
 const requestLabels = ['method', 'path', 'status', 'db'] as const;
@@ -120,6 +120,7 @@ export const families = {
     labels: ['db'],
     unit: 'seconds',
     help: 'When this server made its last archive of the database, in seconds since 1970.',
+    when: 'once it made one',
   },
   svc_backup_configuration_faulty: gauge(
     'Whether config/backup.json cannot be used, so that nothing new is scheduled: 1 or 0.',

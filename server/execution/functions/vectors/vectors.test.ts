@@ -90,7 +90,7 @@ const families: Readonly<Record<string, readonly (readonly [string, string])[]>>
     ['vector.sparseToDense(vector.sparseCreate([2000000], [1]))', /^argument: .*dimensions/],
     ["vector.scoreTransform(0, 'LOG')", /^argument: .*above 0/],
     ["vector.scoreTransform(0, 'COS')", /^query.option: Unknown transformation 'COS'/],
-    ['vector.rrfScore(0)', /^argument: a rank/],
+    ['vector.rrfScore(0)', /^argument: vector.rrfscore\(\) needs ranks of 1 or more/],
     ["vector.multiScore([1], 'WEIGHTED', [1, 2])", /^query.option: .*1 scores and 2 weights/],
     ['vector.fuse([])', /^query.option: .*at least 2 sources/],
     [
