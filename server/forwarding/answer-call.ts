@@ -14,7 +14,6 @@ import {administrativeCommands} from '#server/administration/commands.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {leaderNeeded} from '#server/cluster/leadership.ts';
 import type {Principal} from '#server/security/principal.ts';
-import type {ResultCursor} from '#server/session/session.ts';
 import {type CalledSummary, statementOf} from './called-statement.ts';
 import {type CalledStatement, errorFrame, frame, type LeaderCall} from './leader-call.ts';
 import type {RequestPlacement} from './request-placement.ts';
@@ -70,7 +69,7 @@ async function* rowsOf(
     return JSON.stringify(summary);
   };
   try {
-    const whole = wholeOf(cursor);
+    const {whole} = cursor;
     if (whole !== undefined) {
       const rows = whole.length === 0 ? [] : [frame('rows', whole)];
       yield Buffer.concat([frame('head', told()), ...rows, frame('end', told())]);
@@ -84,10 +83,6 @@ async function* rowsOf(
   } finally {
     cursor.close();
   }
-}
-
-function wholeOf({whole}: ResultCursor): Buffer | undefined {
-  return whole;
 }
 
 async function valueOf(

@@ -20,13 +20,12 @@ export function statementOf(
   {format, ...rest}: CalledStatement,
   signal: AbortSignal | undefined,
 ): RunRequest {
-  const whole: RunRequest = {
+  return {
     ...emptyRequest,
     ...rest,
     format: format === 'typed' ? typedRows : format,
     signal,
   };
-  return whole;
 }
 
 /** What JSON leaves out. */

@@ -128,21 +128,38 @@ export function frame(kind: FrameKind, content: Uint8Array | string = none): Buf
 /** Frames out of the pieces in which they arrive. */
 export class FrameReader {
   #rest: Buffer = none;
+  /** What came behind `#rest`; they are joined once a frame is whole, not piece by piece. */
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  #wantedBytes = frameHeadBytes;
 
   add(piece: Buffer): void {
-    this.#rest = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
+    this.#pieces.push(piece);
+    this.#bytes += piece.length;
   }
 
   /** The next whole one; undefined: more is needed. @throws {Error} for what is no frame. */
   next(): Frame | undefined {
-    const rest = this.#rest;
-    if (rest.length < frameHeadBytes) return undefined;
+    if (this.#bytes < this.#wantedBytes) return undefined;
+    const rest = this.#joined();
     const kind = frameKinds[rest[0] ?? frameKinds.length];
     if (kind === undefined) throw new Error('the leader answered what is no answer');
     const end = frameHeadBytes + rest.readUInt32LE(1);
+    this.#wantedBytes = end;
     if (rest.length < end) return undefined;
+    this.#wantedBytes = frameHeadBytes;
     this.#rest = rest.subarray(end);
+    this.#bytes -= end;
     return {kind, bytes: rest.subarray(frameHeadBytes, end)};
+  }
+
+  #joined(): Buffer {
+    const [first] = this.#pieces;
+    if (first === undefined) return this.#rest;
+    const isAlone = this.#rest.length === 0 && this.#pieces.length === 1;
+    this.#rest = isAlone ? first : Buffer.concat([this.#rest, ...this.#pieces]);
+    this.#pieces = [];
+    return this.#rest;
   }
 }
 
