@@ -64,10 +64,10 @@ export function acceptedCoding(header: string | undefined): Coding | undefined {
   return best;
 }
 
-/** From how many bytes on an answer is compressed. */
-export function compressedFrom(settings: Settings): number {
-  const bytes = settings.get('svc.server.httpCompressionMinSize');
-  return bytes < 0 ? Number.POSITIVE_INFINITY : bytes;
+/** Whether an answer of so many bytes is worth it; rows that are streamed: infinitely many. */
+export function isCompressed(settings: Settings, bytes: number): boolean {
+  const least = settings.get('svc.server.httpCompressionMinSize');
+  return least >= 0 && bytes >= least;
 }
 
 /** What an answer says of its coding; flat names and values. */
@@ -75,8 +75,25 @@ export function codingHeaders(coding: Coding): readonly string[] {
   return ['Content-Encoding', coding, 'Vary', 'Accept-Encoding'];
 }
 
-export function compressed(coding: Coding, bytes: Buffer): Promise<Buffer> {
-  return ways[coding].whole(bytes);
+/** A whole answer as it is sent. */
+export interface CodedBody {
+  readonly bytes: Buffer;
+  /** What its head says of the coding; flat names and values. */
+  readonly headers: readonly string[];
+}
+
+/** @param failed - Told why the answer is sent as it was, such as for want of memory. */
+export async function codedBody(
+  coding: Coding,
+  bytes: Buffer,
+  failed: (error: unknown) => void,
+): Promise<CodedBody> {
+  try {
+    return {bytes: await ways[coding].whole(bytes), headers: codingHeaders(coding)};
+  } catch (error) {
+    failed(error);
+    return {bytes, headers: []};
+  }
 }
 
 /** A streamed answer that is compressed as it comes; pieces are given one after the other. */

@@ -14,11 +14,11 @@ import type {KeptHolder} from '#server/session/kept-memory.ts';
 import {ResponseBuffer, type ResponseWriter} from '../raw-http/response-buffer.ts';
 import {
   acceptedCoding,
+  codedBody,
   codingHeaders,
   type Coding,
-  compressed,
-  compressedFrom,
   CompressedPieces,
+  isCompressed,
 } from './compression.ts';
 import {originHeaders} from './cross-origin.ts';
 import {checkDeclaredLength, declaredLength, readBody} from './body.ts';
@@ -175,7 +175,7 @@ export class Exchange implements ResponseWriter {
 
   /** Undefined for what is sent as it is. */
   #codingFor(length: number): Coding | undefined {
-    if (length < compressedFrom(this.context.settings)) return undefined;
+    if (!isCompressed(this.context.settings, length)) return undefined;
     return this.request.method === 'HEAD' ? undefined : acceptedCoding(this.#acceptEncoding);
   }
 
@@ -188,15 +188,11 @@ export class Exchange implements ResponseWriter {
     body: Buffer,
     coding: Coding,
   ): Promise<void> {
-    try {
-      const small = await compressed(coding, body);
-      this.#answerPlain(status, small, contentType, [...headers, ...codingHeaders(coding)]);
-    } catch (error) {
-      // There is no memory for it: the answer is as good uncompressed.
-      const {requestId} = this;
+    const {requestId} = this;
+    const coded = await codedBody(coding, body, error => {
       this.context.options.logger.log('warn', 'answer.not-compressed', {requestId, error});
-      this.#answerPlain(status, body, contentType, headers);
-    }
+    });
+    this.#answerPlain(status, coded.bytes, contentType, [...headers, ...coded.headers]);
   }
 
   #end(body: Buffer): void {
@@ -242,7 +238,7 @@ export class Exchange implements ResponseWriter {
 
   /** Begins a chunked answer with status 200, compressed where the client asks for it. */
   startRows(contentType: string, headers: readonly string[] = []): void {
-    const isWanted = compressedFrom(this.context.settings) < Number.POSITIVE_INFINITY;
+    const isWanted = isCompressed(this.context.settings, Number.POSITIVE_INFINITY);
     const coding = isWanted ? acceptedCoding(this.#acceptEncoding) : undefined;
     if (coding === undefined) return this.startStream(200, contentType, headers);
     const compressor = new CompressedPieces(coding);

@@ -15,11 +15,11 @@ import type {ResponseBuffer, ResponseWriter} from './response-buffer.ts';
 import {authenticateSocket, requireUsers} from '../message/authentication.ts';
 import type {HttpContext, KnownCredentials} from '../context.ts';
 import {
+  codedBody,
   codingHeaders,
   type Coding,
-  compressed,
-  compressedFrom,
   CompressedPieces,
+  isCompressed,
 } from '../message/compression.ts';
 import {clientGone, endsSession, jsonType, loggedFailure} from '../message/exchange.ts';
 import type {RawHttpListener} from './raw-http-listener.ts';
@@ -461,7 +461,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   answerBytes(bytes: ResponseBuffer): Promise<void> | void {
     this.#status = ok;
     const coding = this.#coding;
-    if (coding !== undefined && bytes.length >= compressedFrom(this.context.settings)) {
+    if (coding !== undefined && isCompressed(this.context.settings, bytes.length)) {
       return this.#answerCompressed(bytes.take(), coding);
     }
     this.#send(this.#listener.answers.whole(bytes, this.#sessionId));
@@ -470,19 +470,16 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   }
 
   async #answerCompressed(body: Buffer, coding: Coding): Promise<void> {
-    try {
-      this.#answer(ok, codingHeaders(coding), await compressed(coding, body));
-    } catch (error) {
-      // There is no memory for it: the answer is as good uncompressed.
+    const coded = await codedBody(coding, body, error => {
       this.context.options.logger.log('warn', 'answer.not-compressed', {error});
-      this.#answer(ok, [], body);
-    }
+    });
+    this.#answer(ok, coded.headers, coded.bytes);
   }
 
   startRows(contentType: string): void {
     this.#isChunked = true;
     this.#status = ok;
-    const isWanted = compressedFrom(this.context.settings) < Number.POSITIVE_INFINITY;
+    const isWanted = isCompressed(this.context.settings, Number.POSITIVE_INFINITY);
     const coding = isWanted ? this.#coding : undefined;
     this.#compressor = coding && new CompressedPieces(coding);
     const head = this.#listener.answers.any({
