@@ -8,6 +8,7 @@
  * after the other are not found without it.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {numberArrayTypes} from '#server/model/array-conversion.ts';
 import type {MapValue} from '#server/model/value.ts';
 import {conflictRefusal} from './change.ts';
 import type {CatalogType} from './catalog-type.ts';
@@ -36,15 +37,7 @@ export function sparseOptionsOf({options}: IndexDefinition): SparseOptions {
 }
 
 /** What may hold vectors; a write of what is none is refused. */
-const listTypes: ReadonlySet<string> = new Set([
-  'ANY',
-  'LIST',
-  'ARRAY_OF_SHORTS',
-  'ARRAY_OF_INTEGERS',
-  'ARRAY_OF_LONGS',
-  'ARRAY_OF_FLOATS',
-  'ARRAY_OF_DOUBLES',
-]);
+const listTypes: ReadonlySet<string> = new Set(['ANY', 'LIST', ...numberArrayTypes]);
 
 /** The dimensions, then their weights. */
 export function sparseProperties(type: CatalogType, properties: readonly IndexProperty[]): void {

@@ -7,12 +7,14 @@ import {unreachable} from '#server/base/assert.ts';
 import {isIntegerValue, isNumberValue, longMax, longMin, numberOf} from './number.ts';
 import type {ListValue, NumberArray} from './value.ts';
 
-export type NumberArrayType =
-  | 'ARRAY_OF_SHORTS'
-  | 'ARRAY_OF_INTEGERS'
-  | 'ARRAY_OF_LONGS'
-  | 'ARRAY_OF_FLOATS'
-  | 'ARRAY_OF_DOUBLES';
+export const numberArrayTypes = [
+  'ARRAY_OF_SHORTS',
+  'ARRAY_OF_INTEGERS',
+  'ARRAY_OF_LONGS',
+  'ARRAY_OF_FLOATS',
+  'ARRAY_OF_DOUBLES',
+] as const;
+export type NumberArrayType = (typeof numberArrayTypes)[number];
 
 /** The list as a typed array; undefined when an element does not fit. */
 export function convertToArray(list: ListValue, type: NumberArrayType): NumberArray | undefined {

@@ -9,7 +9,7 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
-import {convertToArray, type NumberArrayType} from './array-conversion.ts';
+import {convertToArray, type NumberArrayType, numberArrayTypes} from './array-conversion.ts';
 import {bytesFromBase64} from './base64.ts';
 import {floatValue, isListValue, listOfArray} from './compare.ts';
 import {decimalToInteger, parseDecimal} from './decimal.ts';
@@ -68,11 +68,7 @@ export const dataTypes = [
   'MAP',
   'LINK',
   'EMBEDDED',
-  'ARRAY_OF_SHORTS',
-  'ARRAY_OF_INTEGERS',
-  'ARRAY_OF_LONGS',
-  'ARRAY_OF_FLOATS',
-  'ARRAY_OF_DOUBLES',
+  ...numberArrayTypes,
   // Whatever is given, as it is: a property that is declared for its rules or an index alone.
   'ANY',
 ] as const;

@@ -7,6 +7,7 @@
  * one cell of its size.
  * Source: RFC 4180; docs/import-export.md.
  */
+import {numberArrayTypes} from '#server/model/array-conversion.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import {parseDecimal} from '#server/model/decimal.ts';
 import {makeDouble, normalInteger} from '#server/model/number.ts';
@@ -120,15 +121,11 @@ function recordOf(
 }
 
 /** Values of these are written as JSON. */
-const jsonTypes: ReadonlySet<DataType | undefined> = new Set([
+const jsonTypes: ReadonlySet<DataType | undefined> = new Set<DataType | undefined>([
   'LIST',
   'MAP',
   'EMBEDDED',
-  'ARRAY_OF_SHORTS',
-  'ARRAY_OF_INTEGERS',
-  'ARRAY_OF_LONGS',
-  'ARRAY_OF_FLOATS',
-  'ARRAY_OF_DOUBLES',
+  ...numberArrayTypes,
 ]);
 
 interface CellOptions {
