@@ -1,6 +1,7 @@
 /**
  * What the programs of others make of an archive: Info-ZIP, 7-zip, Python, Go, Java and libarchive
- * unpack one stored and one deflated, and every file has its checksum. A program that is not
+ * unpack one stored, one deflated by zlib and one by the native store, and every file has its
+ * checksum. A program that is not
  * installed is skipped by name.
  */
 import assert from 'node:assert/strict';
@@ -11,6 +12,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, before, test} from 'node:test';
 import {manifestName} from './archive-manifest.ts';
+import {fastDeflater} from '#server/storage/rocksdb/open.ts';
 import {zlibDeflater} from './deflaters.ts';
 import {writeArchive} from './write-archive.ts';
 
@@ -23,24 +25,33 @@ const content: Readonly<Record<string, Buffer>> = {
   '000010.sst': Buffer.from('so it goes, '.repeat(300_000)),
   '000011.sst': randomBytes((1 << 20) + 1),
 };
-const archives = new Map<number, string>();
+const archives = new Map<string, string>();
+const fast = fastDeflater('native');
+assert.ok(fast !== undefined);
+const fastest = fast;
+/** What is written: the name, the level, and what deflates. */
+const kinds = [
+  ['stored', 0, zlibDeflater],
+  ['zlib', 1, zlibDeflater],
+  ['native', 1, () => fastest],
+] as const;
 
 before(async () => {
   const directory = join(root, 'database');
   mkdirSync(directory);
   for (const [name, bytes] of Object.entries(content)) writeFileSync(join(directory, name), bytes);
   const manifest = {database: 'music', release: '1.2.3', formatLevel: 1, createdAt: 7, index: 42};
-  for (const level of [0, 1]) {
-    const path = join(root, `level-${level}.zip`);
+  for (const [kind, level, deflaterOf] of kinds) {
+    const path = join(root, `${kind}.zip`);
     const order = {directory, path, manifest, level, threads: 2, password: undefined};
     const means = {
       onProgress: () => {},
       monotonic: () => 0,
       pause: async () => {},
-      deflaterOf: zlibDeflater,
+      deflaterOf,
     };
     await writeArchive({...order, bytesPerSecond: undefined}, means);
-    archives.set(level, path);
+    archives.set(kind, path);
   }
 });
 
@@ -141,14 +152,14 @@ for (const {name, commands, probe, words, source} of programs) {
   test(`${name} unpacks what is written`, {skip}, () => {
     assert.ok(command !== undefined);
     if (source !== undefined) writeFileSync(join(root, source[0]), source[1]);
-    for (const [level, archive] of archives) {
+    for (const [kind, archive] of archives) {
       const target = mkdtempSync(join(root, 'unpacked-'));
       execFileSync(command, words(archive, target), {stdio: 'pipe', env: environment()});
       const names = readdirSync(target).filter(file => file !== manifestName);
-      assert.deepEqual(new Set(names), new Set(Object.keys(content)), `level ${level}`);
+      assert.deepEqual(new Set(names), new Set(Object.keys(content)), kind);
       for (const file of names) {
         const found = digest(readFileSync(join(target, file)));
-        assert.equal(found, digest(content[file] ?? Buffer.alloc(0)), `${file} at level ${level}`);
+        assert.equal(found, digest(content[file] ?? Buffer.alloc(0)), `${file}, ${kind}`);
       }
     }
   });
