@@ -7,7 +7,7 @@
  * have no record; their two keys must agree with each other. The dictionary and the schema come
  * first, since records are read by them, and the counters last, since the others count for them.
  *
- * Of a whole database the two sides are weighed against each other first (balance.ts), which takes
+ * The two sides of a whole database are weighed against each other first (balance.ts), which takes
  * one walk over all rows and no look-up. What does not come out even is then looked at one by one.
  *
  * Memory: what is counted by bucket and index, and the names; never the records. A finding is

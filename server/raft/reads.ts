@@ -6,7 +6,7 @@
  * come while a question is under way share the next one. A leader that has committed nothing of
  * its own yet does not know what is committed, so reads wait for that.
  *
- * Of three voters, leader and follower are a majority: who asks answers for itself, and is told at
+ * Leader and follower are a majority of three voters: who asks answers for itself, and is told at
  * once. When it asked it had voted in no later term than the leader's, and the leader has not until
  * now, so nobody led one when the read began, however long the question was on its way.
  */

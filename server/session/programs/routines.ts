@@ -3,8 +3,8 @@
  * asks: whether a statement that only reads by itself writes through them.
  *
  * Functions call each other in circles as they like, so this is a question of what can be reached.
- * Of JavaScript it is known beforehand: a function has no database, and a trigger on READ may not
- * write where nothing else does.
+ * What JavaScript does is known beforehand: a function has no database, and a trigger on READ may
+ * not write where nothing else does.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';

@@ -2,7 +2,7 @@
  * The records of one materialized view beside the rows of its query, and the writes by which they
  * come to agree.
  *
- * Of a view whose rows come from one record each it is remembered which record came from which, as
+ * A view whose rows come from one record each remembers which record came from which, as
  * long as nobody else writes into the view and the schema stays: then only what changed is looked
  * at. The memory is that of a commit: it is taken over when the transaction that made it succeeded.
  */
