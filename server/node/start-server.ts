@@ -1,50 +1,31 @@
 /**
  * Ties the parts of one server together, in the order they depend on each other.
  *
- * This is the only file that knows all of them: platform, stores, engine, session service,
- * security, HTTP. A start that is refused half way closes what was opened.
+ * Only this file and create-services.ts know all of them: platform, stores, engine, session
+ * service, security, HTTP. A start that is refused half way closes what was opened.
  */
-import {existsSync, readFileSync} from 'node:fs';
+import {existsSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {fingerprintDatabase} from '#server/integrity/digest.ts';
-import type {ExchangeService} from '#server/exchange/exchange-service.ts';
 import type {Settings} from '#server/base/setting-values.ts';
-import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
-import type {Machine} from '#server/platform/machine.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
 import {hasProcessorQuota} from '#server/platform/real/processor-quota.ts';
 import {loadJavaScript} from '#server/platform/real/javascript.ts';
-import type {JavaScriptEngine} from '#server/platform/javascript.ts';
-import {processMemory} from '#server/platform/real/process-memory.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
 import {EventFiles} from '#server/monitoring/event-files.ts';
-import {HealthMonitor} from '#server/monitoring/health-monitor.ts';
-import {MetricsDump} from '#server/monitoring/metrics-dump.ts';
 import type {Figures} from '#server/monitoring/figures.ts';
 import {ServerEvents} from '#server/monitoring/server-events.ts';
 import {Telemetry} from '#server/monitoring/telemetry.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
-import {AskedMembers} from '#server/protocols/http/relay/asked-members.ts';
-import {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
-import {
-  type ClusterWays,
-  type ClusterWaysOptions,
-  createClusterWays,
-} from '#server/protocols/http/relay/cluster-ways.ts';
 import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
 import {createBatchHandler} from '#server/protocols/http/routes/batch.ts';
-import type {Cluster} from '#server/cluster/cluster.ts';
-import type {MemberRequests} from '#server/administration/member-requests.ts';
-import {DatabaseDigests} from '#server/session/database-digests.ts';
 import type {Principal} from '#server/security/principal.ts';
-import {Security, type SecurityDocument} from '#server/security/security.ts';
-import {SessionService} from '#server/session/service.ts';
 import {
   awakeKeeper,
   chooseEngine,
@@ -57,34 +38,32 @@ import {type Engine, openEngine} from '#server/engine/engine.ts';
 import type {EngineSettings} from '#server/engine/engine-options.ts';
 import {formatsOf} from '#server/engine/formats/levels.ts';
 import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
-import {ServerAdministration} from './administration.ts';
-import {StoreCompactions} from './compaction/store-compactions.ts';
 import {joinedCluster} from './cluster/cluster-start.ts';
 import type {ClusterNode} from './cluster/cluster-node.ts';
 import {ClusterView} from './cluster/cluster-view.ts';
 import {TrustStore} from './keys/trust-store.ts';
 import {ClusterWatch} from './cluster/cluster-watch.ts';
-import {type JoinProbe, startJoinProbe} from './cluster/join-probe.ts';
+import {startJoinProbe} from './cluster/join-probe.ts';
 import {startRehearsal} from './cluster/write-warmup.ts';
 import {compileSooner} from './runtime/jit-flags.ts';
 import {startCommitThreads} from './commit/commit-threads.ts';
-import {createServerExchange} from './backup/server-exchange.ts';
-import {mcpModule} from './modules/mcp.ts';
 import type {Configuration} from './configuration.ts';
 import {checkPlugins} from './modules/plugins.ts';
-import type {AgentModule, AgentModuleOptions, AgentStreams} from './modules/agent-module.ts';
-import {createServerBackups, type ServerBackups} from './backup/server-backups.ts';
+import type {AgentStreams} from './modules/agent-module.ts';
 import {dataPathsIn} from './data-paths.ts';
 import {createDefaultDatabases} from './default-databases.ts';
-import {createProfiler} from './monitoring/create-profiler.ts';
-import {RuntimeWatch} from './monitoring/runtime-watch.ts';
-import type {GraphFiles} from '#server/caches/vector-graph.ts';
-import {createGraphFolders} from './runtime/vector-graph-files.ts';
 import {keepMemorySmall, threadBusyShare} from './runtime/heap-trimmer.ts';
-import {scanHeapMegabytes, ScanThreads} from './scan-threads.ts';
 import {openStartFront, type StartFront} from './start-front.ts';
 import {firstRootPassword, type PasswordPrompt} from './root-password.ts';
 import {version} from './version.ts';
+import {
+  createServices,
+  type Logger,
+  type Parts,
+  type Services,
+  type SettingsHolder,
+  type StartDependencies,
+} from './create-services.ts';
 
 export interface RunningServer {
   readonly version: string;
@@ -197,13 +176,6 @@ function logFormat(settings: Settings): 'json' | 'text' {
   return process.stderr.isTTY === true ? 'text' : 'json';
 }
 
-type Logger = ReturnType<typeof createLogger>;
-
-/** The settings as they are now; those given, until the server's own are read. */
-interface SettingsHolder {
-  settings: () => Settings;
-}
-
 function engineSettings(settings: Settings, inForce: SettingsHolder): EngineSettings {
   const raftStorage = settings.get('svc.ha.raftStorageDirectory');
   return {
@@ -276,158 +248,6 @@ function storageEngine(word: string): 'auto' | 'native' | 'fallback' {
   return word === 'native' || word === 'fallback' ? word : 'auto';
 }
 
-interface Parts extends Pick<Configuration, 'kept'> {
-  /** Its ports, until this server listens there. */
-  readonly front: StartFront;
-  readonly engine: Engine;
-  /** What opens its stores. */
-  readonly storeEngine: StoreEngine;
-  /** Undefined: a server alone. */
-  readonly cluster: ClusterNode | undefined;
-  /** Set in a pod. */
-  readonly probe: JoinProbe | undefined;
-  /** Asks other members. */
-  readonly peerClient: PeerClient;
-  /** Whose certificates are believed of the other members. */
-  readonly trust: TrustStore;
-  readonly inForce: SettingsHolder;
-  readonly logger: Logger;
-  readonly events: ServerEvents;
-  readonly prompt: PasswordPrompt;
-  /** Hears of every request to the service. */
-  readonly onRequest: (client: unknown) => void;
-}
-
-interface Services {
-  readonly service: SessionService;
-  readonly security: Security;
-  readonly administration: ServerAdministration;
-  readonly digests: DatabaseDigests;
-  /** Undefined: a server alone. */
-  readonly copies: MemberCopies | undefined;
-  /** How requests get to the leader; undefined: a server alone. */
-  readonly ways: ClusterWays | undefined;
-  readonly archives: ServerBackups;
-  readonly exchanges: ExchangeService;
-  /** Asks single members of the cluster; undefined on a server alone. */
-  readonly members: MemberRequests | undefined;
-  /** Undefined in a build without it. */
-  readonly agents: AgentModule | undefined;
-  /** Resolves with the reason when somebody asks the server to stop. */
-  readonly stop: PromiseWithResolvers<string>;
-}
-
-interface StartDependencies {
-  /** Undefined: a server alone. */
-  readonly cluster: Cluster | undefined;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly timers: Timers;
-  readonly javascript: JavaScriptEngine;
-}
-
-function createServices(given: Settings, parts: Parts, means: StartDependencies): Services {
-  const {engine, logger} = parts;
-  const stop = Promise.withResolvers<string>();
-  const shutdown = (): void => {
-    means.timers.after(shutdownDelayMs, () => stop.resolve('shutdown command'));
-  };
-  const administration = createAdministration(given, parts, means, shutdown);
-  const settings = (): Settings => administration.settings();
-  parts.inForce.settings = settings;
-  const {cluster} = means;
-  const members = cluster && new AskedMembers(cluster, parts.peerClient);
-  // Each knows the other: a dropped user's sessions end, a session asks what its user may do.
-  const security: Security = new Security({
-    ...means,
-    store: {
-      read: name => documentStore(engine, given, name).read(),
-      write: (name, bytes) => documentStore(engine, given, name).write(bytes),
-    },
-    settings,
-    endSessionsOf: (user, reason) => service.endSessionsOf(user, reason),
-    loginMembers: members,
-  });
-  const serverName = given.get('svc.server.name');
-  const digests = new DatabaseDigests({engine, timers: means.timers, serverName});
-  const copies = cluster && new MemberCopies(cluster, digests, parts.peerClient);
-  const machine = createMachine();
-  const threads = scanThreads(given, machine, means.timers);
-  const service: SessionService = new SessionService({
-    ...means,
-    engine,
-    security,
-    logger,
-    sourceReader: createSourceReader(),
-    machine,
-    settings,
-    copies,
-    compactions: new StoreCompactions(),
-    graphFiles: graphFolders(engine, logger, resolve(given.get('svc.server.rootPath'))),
-    onRequest: parts.onRequest,
-    profiler: administration.profiler,
-    ...(threads && {threads}),
-  });
-  administration.use(service);
-  const configurationStore = documentStore(engine, given, 'backup.json');
-  const transfer = {...means, engine, service, settings, logger, copies, configurationStore};
-  const archives = createServerBackups({...transfer, storeEngine: parts.storeEngine});
-  const {backups} = archives;
-  administration.useBackups(backups);
-  const disk = createDisk();
-  const sourceReader = createSourceReader();
-  const exchanges = createServerExchange({...transfer, disk, sourceReader, backups});
-  service.useTransfers(exchanges);
-  const ways = cluster && waysOf(parts, {...means, cluster, service, settings});
-  const agents = createAgents(given, parts, {
-    ...means,
-    service: ways?.service ?? service,
-    administration,
-  });
-  const served = {service, security, administration, agents, ways};
-  return {...served, digests, copies, members, archives, exchanges, stop};
-}
-
-/** Undefined: long reads run on the network thread. */
-function scanThreads(given: Settings, machine: Machine, timers: Timers): ScanThreads | undefined {
-  const wished = given.get('svc.scanWorkers');
-  const threadsMax = wished < 0 ? Math.max(1, machine.processors - 1) : wished;
-  if (threadsMax === 0) return undefined;
-  const heapMegabytesMax = scanHeapMegabytes(processMemory(), threadsMax);
-  return new ScanThreads({threadsMax, timers, heapMegabytesMax});
-}
-
-function waysOf(
-  {peerClient, logger, trust}: Parts,
-  means: Pick<ClusterWaysOptions, 'cluster' | 'service' | 'settings' | 'clock' | 'timers'>,
-): ClusterWays {
-  return createClusterWays({...means, peerClient, logger, authorities: () => trust.authorities});
-}
-
-function createAdministration(
-  given: Settings,
-  {engine, events, logger, inForce, kept}: Parts,
-  means: StartDependencies,
-  shutdown: () => void,
-): ServerAdministration {
-  return new ServerAdministration({
-    engine,
-    events,
-    runtime: new RuntimeWatch(means.timers, createMachine()),
-    health: new HealthMonitor({
-      clock: means.clock,
-      isEnabled: () => inForce.settings().get('svc.server.healthCheck.enabled'),
-      warn: message => events.add('WARNING', 'JVM', message),
-    }),
-    makeDump: figures => new MetricsDump({timers: means.timers, logger, figures}),
-    makeProfiler: snapshot => createProfiler(given, {...means, logger, snapshot}),
-    random: means.random,
-    settings: given,
-    kept,
-    shutdown,
-  });
-}
-
 async function serveAgent(
   given: Settings,
   {agents, security}: Services,
@@ -444,33 +264,6 @@ async function serveAgent(
     throw new Refusal('start.refused', message, {cause: error});
   }
   await agents.serve(root, streams);
-}
-
-/** Undefined in a build without the agent tool server. */
-function createAgents(
-  given: Settings,
-  {engine, logger}: Parts,
-  means: StartDependencies & Pick<AgentModuleOptions, 'service' | 'administration'>,
-): AgentModule | undefined {
-  return mcpModule?.({
-    ...means,
-    logger,
-    settings: given,
-    databases: () => engine.databases(),
-    store: documentStore(engine, given, 'mcp-config.json'),
-  });
-}
-
-/** Keeps the graphs of vector indexes; folders of databases that are gone are removed. */
-function graphFolders(
-  engine: Engine,
-  logger: Logger,
-  rootPath: string,
-): (databaseId: number) => GraphFiles {
-  const ids = engine
-    .databases()
-    .map(name => (engine.status(name) === 'open' ? engine.database(name)?.id : undefined));
-  return createGraphFolders(createDisk(), {rootPath, logger}, ids);
 }
 
 async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
@@ -749,8 +542,6 @@ const nobodyToAsk: PasswordPrompt = {
   tell: () => {},
 };
 
-const shutdownDelayMs = 200;
-
 /** Takes the ports over from what answered there while this server started. */
 async function listenBeside(
   http: HttpServer,
@@ -776,23 +567,4 @@ async function listenBeside(
 interface SecureListening {
   readonly port: number;
   readonly end: () => void;
-}
-
-/** A document of the server: what the log says, else the file that an administrator put there. */
-function documentStore(
-  engine: Engine,
-  settings: Settings,
-  name: SecurityDocument | 'mcp-config.json' | 'backup.json',
-): {read(): Uint8Array | undefined; write(bytes: Uint8Array): Promise<void>} {
-  return {
-    read() {
-      const document = engine.serverDocument(name);
-      if (document !== undefined) return document.bytes;
-      const path = join(dataPathsIn(settings).configDirectory, name);
-      return existsSync(path) ? readFileSync(path) : undefined;
-    },
-    async write(bytes) {
-      await engine.putServerDocument(name, bytes);
-    },
-  };
 }
