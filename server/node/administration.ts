@@ -13,7 +13,7 @@ import {isSettingKey, settingRows} from '#server/base/settings.ts';
 import type {Random} from '#server/platform/clock.ts';
 import type {ServerEvent, ServerEvents} from '#server/monitoring/server-events.ts';
 import type {Administration, ServerIdentity} from '#server/session/administration.ts';
-import {languages} from '#server/session/statements/prepared.ts';
+import {languages} from '#server/session/languages/front-ends.ts';
 import type {SessionService} from '#server/session/service.ts';
 import {uuidOf} from '#server/platform/uuid.ts';
 import type {Engine} from '#server/engine/engine.ts';

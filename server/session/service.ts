@@ -78,7 +78,7 @@ import type {
 } from './session.ts';
 import type {RunEnvironment} from './statements/statement-run.ts';
 import type {StatementContext} from './statements/statement-context.ts';
-import {languages} from './statements/prepared.ts';
+import {languages} from './languages/front-ends.ts';
 import {describe, mayWrite} from './statements/statement-preparation.ts';
 import {StatementRunner} from './statements/statement-runner.ts';
 import type {PlanThreads} from './threads/plan-task.ts';

@@ -6,7 +6,7 @@ import {test} from 'node:test';
 import {cypherFunction} from '#server/languages/cypher/functions.ts';
 import {proceduresWith} from '#server/languages/cypher/procedures.ts';
 import {functionSignature} from '#server/plan/function-table.ts';
-import {languages} from './statements/prepared.ts';
+import {languages} from './languages/front-ends.ts';
 import {type Vocabulary, vocabularies} from './vocabulary.ts';
 
 function vocabularyOf(language: string): Vocabulary {

@@ -12,6 +12,7 @@ import {beginnings} from '#server/languages/sql/grammar-form.ts';
 import {keywords as sqlKeywords} from '#server/languages/sql/keyword.ts';
 import {functionRows, functionSignature} from '#server/plan/function-table.ts';
 import type {FunctionSignature} from '#server/plan/functions.ts';
+import {frontEnds} from './languages/front-ends.ts';
 
 /** Something that a statement may call, under one of its names. */
 export interface CallableWord {
@@ -36,13 +37,13 @@ export interface Vocabulary {
 export function vocabularies(): readonly Vocabulary[] {
   return [
     {
-      languages: ['sql', 'sqlscript'],
+      languages: Object.keys(frontEnds.sql.languages),
       keywords: sqlKeywords,
       beginnings,
       functions: byName(sqlFunctions()),
     },
     {
-      languages: ['cypher', 'opencypher'],
+      languages: Object.keys(frontEnds.opencypher.languages),
       keywords: cypherKeywords,
       beginnings: [],
       functions: byName([...cypherFunctions(), ...cypherProcedures()]),

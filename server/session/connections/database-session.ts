@@ -37,14 +37,13 @@ import {KeptVariables} from '../programs/kept-variables.ts';
 import {MaterializedViews} from '../schema/materialized-views.ts';
 import {
   bindText,
-  checkSyntax,
-  languages,
   type Prepared,
   type PrepareOptions,
   prepareStatement,
   prepareText,
   preparingText,
 } from '../statements/prepared.ts';
+import {frontEnds, languages} from '../languages/front-ends.ts';
 import {Routines} from '../programs/routines.ts';
 import type {ReadSchema} from '../statements/target-database.ts';
 import {type NewRoutine, SchemaExecutor} from '../schema/schema-executor.ts';
@@ -274,7 +273,7 @@ export class DatabaseSession {
     const {name, language, code} = routine;
     try {
       if (language === 'js') checkJavaScript(this.javascript, routine);
-      else checkSyntax(language, code, this.#options.limits);
+      else frontEnds[language].checkCode(code, this.#options.limits);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const {detail} = error;

@@ -2,23 +2,13 @@
  * From a statement's text to something that runs: parse, bind, optimize, prepare.
  *
  * The result holds nothing of a run and is kept by text and catalog version
- * (statement-cache.ts). Languages are named here, in vocabulary.ts and in
- * the catalog's routines.
+ * (statement-cache.ts). How each language is read says front-ends.ts.
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {runToCompletion, type Cooperative} from '#server/base/cooperative.ts';
-import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Closure} from '#server/execution/closure.ts';
-import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
-import {bindCypher, type MissingType} from '#server/languages/cypher/bind.ts';
-import {parseCypher, parsingCypher} from '#server/languages/cypher/parser.ts';
-import type {Procedures} from '#server/languages/cypher/procedures.ts';
-import type {Script} from '#server/languages/sql/ast-statement.ts';
-import {bindStatement, isScriptStatement} from '#server/languages/sql/bind-statement.ts';
-import type {ParseLimits} from '#server/languages/limits.ts';
-import {parseScript, parseStatement, parsingStatement} from '#server/languages/sql/parser.ts';
 import {bindSubplans} from '#server/optimizer/bind-subplans.ts';
 import {effortOf} from '#server/optimizer/effort.ts';
 import {Estimates} from '#server/optimizer/estimates.ts';
@@ -34,6 +24,7 @@ import type {
   Statement,
 } from '#server/plan/statement.ts';
 import {drainedBefore} from '#server/plan/writing-calls.ts';
+import {type BindOptions, type BoundText, languageOf} from '../languages/front-ends.ts';
 import {constantEvaluator} from './constant-evaluator.ts';
 import {explain, explainCommand, type Explanation, type PlanFigures} from './explain.ts';
 import {type PreparedQuery, preparingOptimized} from './prepared-query.ts';
@@ -48,13 +39,7 @@ export type Prepared =
   | {readonly kind: 'explain'; readonly execute: boolean; readonly inner: PreparedQuery}
   /** EXPLAIN of what has no plan of rows. */
   | {readonly kind: 'explained-command'; readonly explanation: Explanation}
-  /** Types that must be made before the statement, bound as if they were there, can be prepared. */
-  | {
-      readonly kind: 'needs-types';
-      readonly missing: readonly MissingType[];
-      readonly statement: Statement;
-    }
-  | {readonly kind: 'script'; readonly script: Script};
+  | Exclude<BoundText, {readonly kind: 'bound'}>;
 
 export type PreparedSchema = Extract<Statement, {readonly kind: 'schema'}>;
 
@@ -76,29 +61,14 @@ export interface PreparedBatched {
   readonly retryMs: Closure | undefined;
 }
 
-export interface PrepareOptions {
-  readonly catalog: Catalog;
+export interface PrepareOptions extends BindOptions {
   readonly statistics: Statistics;
-  readonly functions: FunctionRegistry;
-  readonly procedures: Procedures;
-  readonly limits: ParseLimits;
-  readonly databaseName: string;
   /** What the catalog's functions and triggers do. */
   readonly routines: Routines;
 }
 
-/** A text that is bound and not prepared yet. */
-type BoundText =
-  | {readonly kind: 'bound'; readonly statement: Statement}
-  | Extract<Prepared, {readonly kind: 'needs-types' | 'script'}>;
-
 /** Steps of one plan, each of which reads what the one before gives; fewer where it is complex. */
 const planDepthMax = 4_000;
-
-/** Languages that have a front end. */
-export const languages = ['sql', 'sqlscript', 'cypher', 'opencypher'] as const;
-
-const laterLanguages = new Set(['gremlin', 'graphql', 'mongo', 'redis']);
 
 /** @throws {Refusal} whatever parser, binder and optimizer refuse, with its place. */
 export function prepareText(language: string, text: string, options: PrepareOptions): Prepared {
@@ -111,82 +81,15 @@ export function* preparingText(
   text: string,
   options: PrepareOptions,
 ): Cooperative<Prepared> {
-  const bound = yield* bindingText(language, text, options);
+  const bound = yield* languageOf(language)(text, options);
   if (bound.kind !== 'bound') return bound;
   yield;
   return yield* preparingStatement(bound.statement, options);
 }
 
 /** The part of `prepareText` up to the bound statement. */
-export function bindText(
-  language: string,
-  text: string,
-  options: Omit<PrepareOptions, 'routines'>,
-): BoundText {
-  return runToCompletion(bindingText(language, text, options));
-}
-
-function* bindingText(
-  language: string,
-  text: string,
-  options: Omit<PrepareOptions, 'routines'>,
-): Cooperative<BoundText> {
-  switch (language.toLowerCase()) {
-    case 'sql': {
-      const ast = yield* parsingStatement(text, options.limits);
-      yield;
-      // A statement of scripts is a script of one.
-      if (isScriptStatement(ast)) return {kind: 'script', script: {statements: [ast]}};
-      return {kind: 'bound', statement: bindStatement(text, ast, options.catalog)};
-    }
-    case 'sqlscript':
-      return {kind: 'script', script: parseScript(text, options.limits)};
-    case 'cypher':
-    case 'opencypher': {
-      const ast = yield* parsingCypher(text, options.limits);
-      yield;
-      const {statement, missing} = bindCypher(text, ast, options);
-      const runs = statement.kind !== 'explain' || statement.execute;
-      if (missing.length > 0 && runs) return {kind: 'needs-types', missing, statement};
-      return {kind: 'bound', statement};
-    }
-    default:
-      throw unknownLanguage(language);
-  }
-}
-
-/** Refuses what the language cannot read; what it names is looked at when it runs. */
-export function checkSyntax(
-  language: 'sql' | 'opencypher',
-  text: string,
-  limits: ParseLimits,
-): void {
-  if (language === 'opencypher') {
-    parseCypher(text, limits);
-    return;
-  }
-  const [only, ...more] = parseScript(text, limits).statements;
-  if (more.length === 0 && (only === undefined || !isScriptStatement(only))) {
-    parseStatement(text, limits);
-    return;
-  }
-  throw new Refusal('not-available', 'a script is not available here yet: write one statement', {
-    detail: {name: 'a script as the code of a function or trigger'},
-  });
-}
-
-function unknownLanguage(language: string): Refusal {
-  const name = language.toLowerCase();
-  if (laterLanguages.has(name)) {
-    return new Refusal('not-available', `the language '${name}' is not available yet`, {
-      detail: {name},
-    });
-  }
-  return new Refusal(
-    'query.unknown-language',
-    `Query engine '${language.slice(0, 64)}' was not found: ` +
-      `expected one of ${languages.join(', ')}`,
-  );
+export function bindText(language: string, text: string, options: BindOptions): BoundText {
+  return runToCompletion(languageOf(language)(text, options));
 }
 
 export function prepareStatement(statement: Statement, options: PrepareOptions): Prepared {
