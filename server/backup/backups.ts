@@ -85,7 +85,8 @@ export interface BackupCounts {
   readonly lastCompleted: ReadonlyMap<string, number>;
 }
 
-const checkpointPattern = /^\.backup-[0-9a-f]{16}$/;
+/** A checkpoint of a database, or one that was still being built (buildCheckpoint). */
+const checkpointPattern = /^\.backup-[0-9a-f]{16}(?:\.partial)?$/;
 
 export class Backups {
   readonly #options: BackupsOptions;
