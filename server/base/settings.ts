@@ -401,6 +401,17 @@ export const settingRows = {
       'Statements of clients that run at once; 0 for as many as come, -1 for twice as many as ' +
       'there are processors.',
   },
+  'svc.queryMaxConcurrentPerUser': {
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: 1_000_000,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Statements of one user that run at once; 0 for as many as leave a place for another user ' +
+      'and one for root, who has no such bound.',
+  },
   'svc.queryAdmissionHeapWatermark': {
     type: 'integer',
     default: 80,

@@ -251,6 +251,9 @@ export class SessionService implements Service {
         const concurrent = settings().get('svc.queryMaxConcurrent');
         return concurrent < 0 ? 2 * machine.processors : concurrent;
       },
+      get concurrentMaxOfUser() {
+        return settings().get('svc.queryMaxConcurrentPerUser');
+      },
       get memoryIsShort() {
         return pool.share > settings().get('svc.queryAdmissionHeapWatermark') / 100;
       },

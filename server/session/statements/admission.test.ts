@@ -5,7 +5,13 @@ import {Refusal} from '#server/base/errors.ts';
 import {Admission} from './admission.ts';
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 
-const limits = {concurrentMax: 2, memoryIsShort: false, queueTimeoutMs: 1_000, queueLengthMax: 2};
+const limits = {
+  concurrentMax: 2,
+  concurrentMaxOfUser: 0,
+  memoryIsShort: false,
+  queueTimeoutMs: 1_000,
+  queueLengthMax: 2,
+};
 
 test('admits up to the limit and the next in order when a place is given back', async () => {
   const timers = new ManualTimers();
@@ -87,6 +93,21 @@ test('H3: no user keeps others out, and root always gets in', async () => {
   const carol = gate.enter('carol');
   bob.leave();
   await carol;
+});
+
+test('a user holds no more than his share, whatever is free, and root has none', async () => {
+  for (const concurrentMax of [0, 100]) {
+    const given = {...limits, concurrentMax, concurrentMaxOfUser: 2};
+    const gate = new Admission(() => given, new ManualTimers());
+    const first = await gate.enter('eve');
+    assert.ok(gate.tryEnter('eve'));
+    assert.equal(gate.tryEnter('eve'), undefined);
+    const third = gate.enter('eve');
+    assert.ok(gate.tryEnter('bob'));
+    for (let at = 0; at < 4; at += 1) assert.ok(gate.tryEnter(undefined));
+    first.leave();
+    (await third).leave();
+  }
 });
 
 test('H3: who waits least has the next turn, and a flood displaces itself', async () => {

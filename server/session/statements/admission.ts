@@ -10,6 +10,7 @@
  *
  * Users take turns in the queue. One place is for root alone, and one more for whoever is not the
  * user that holds all the others, so that no user keeps others out with statements that never end.
+ * A setting may leave each user fewer.
  * Source: docs/limits.md.
  */
 import {Refusal} from '#server/base/errors.ts';
@@ -17,8 +18,10 @@ import {FairQueue} from '#server/security/fair-queue.ts';
 import type {Timers} from '#server/platform/clock.ts';
 
 export interface AdmissionLimits {
-  /** 0 switches the gate off. */
+  /** 0 switches this bound off. */
   readonly concurrentMax: number;
+  /** How many of one user; 0: as many as leave a place for another one, and one for root. */
+  readonly concurrentMaxOfUser: number;
   /** What runs holds so much memory that it ends first before something else begins. */
   readonly memoryIsShort: boolean;
   readonly queueTimeoutMs: number;
@@ -185,6 +188,7 @@ export class Admission {
   #hasRoom(owner: Owner): boolean {
     const limits = this.#limits();
     const {concurrentMax} = limits;
+    if (owner !== undefined && this.#hasShare(owner, limits.concurrentMaxOfUser)) return false;
     if (concurrentMax === 0) return true;
     if (this.#running > 0 && limits.memoryIsShort) return false;
     if (this.#running >= concurrentMax) return false;
@@ -192,6 +196,11 @@ export class Admission {
     const ofUsers = Math.max(1, concurrentMax - 1);
     const ofOne = Math.max(1, concurrentMax - 2);
     return this.#heldByUsers < ofUsers && (this.#held.get(owner) ?? 0) < ofOne;
+  }
+
+  /** Whether a user holds all that he may, whatever is free. */
+  #hasShare(owner: string, concurrentMaxOfUser: number): boolean {
+    return concurrentMaxOfUser > 0 && (this.#held.get(owner) ?? 0) >= concurrentMaxOfUser;
   }
 
   #take(owner: Owner): ExecutionPermit {

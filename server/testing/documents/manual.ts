@@ -133,8 +133,9 @@ const retries: Readonly<Record<Retry, string>> = {
 
 function errorsPage(): string {
   const rows = Object.entries(refusals).map(([code, {retry, exception, says}]) => {
-    const {status}: StatusRow = statusOf[code as keyof typeof statusOf];
-    return [`\`${code}\``, String(status), `\`${exception}\``, retries[retry], says];
+    const {status, retryAfter}: StatusRow = statusOf[code as keyof typeof statusOf];
+    const wait = retryAfter === undefined ? '' : `, after ${retryAfter} s`;
+    return [`\`${code}\``, String(status), `\`${exception}\``, retries[retry] + wait, says];
   });
   return page('Errors', [
     'Every reason to decline a request. Over HTTP the body of an error is `{"error": label, ' +
@@ -143,7 +144,8 @@ function errorsPage(): string {
       'reused.',
     '**Again** says whether the same request may be sent again. *yes*: nothing happened, try ' +
       'again. *only what may happen twice*: the outcome is not known, so read first, or send ' +
-      'again with the same `X-Request-Id`. *no*: it would be refused again.',
+      'again with the same `X-Request-Id`. *no*: it would be refused again. Where a ' +
+      'time stands beside it, the answer names it as `Retry-After`.',
     table(['code', 'HTTP status', 'exception', 'again', 'when'], rows),
     'What is in no row is a defect of the server: it answers 500 with `InternalException` and is ' +
       'logged. Damaged stored bytes answer 503 with `DatabaseNotAvailableException`.',

@@ -66,7 +66,7 @@ export function failureAnswer(
     return {status: error.status, body, headers: error.headers, unexpected: false};
   }
   if (error instanceof Refusal) {
-    const {status, error: label} = statusRow(error);
+    const {status, error: label, retryAfter} = statusRow(error);
     const args = exceptionArguments(error);
     const body = {
       error: label,
@@ -75,7 +75,7 @@ export function failureAnswer(
       ...(args === undefined ? {} : {exceptionArgs: args}),
       ...(hidesDetail ? {} : {detail: causeChain(error)}),
     };
-    const wait = error.code === 'request.in-flight' ? ['Retry-After', '1'] : [];
+    const wait = retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)];
     const headers = [...wait, ...leaderHeader(error), ...(hidesDetail ? [] : placeHeader(error))];
     return {status, body, headers, unexpected: false};
   }

@@ -10,6 +10,8 @@ import type {Refusal, RefusalCode} from '#server/base/errors.ts';
 export interface StatusRow {
   readonly status: number;
   readonly error: string;
+  /** Seconds after which it is worth to ask again: the header `Retry-After`. */
+  readonly retryAfter?: number;
 }
 
 const command = 'Cannot execute command';
@@ -29,7 +31,7 @@ export const statusOf = {
   'query.option': {status: 400, error: command},
   'query.execution': {status: 400, error: command},
   'search.syntax': {status: 400, error: command},
-  'index.not-ready': {status: 503, error: 'Index not ready'},
+  'index.not-ready': {status: 503, error: 'Index not ready', retryAfter: 1},
   'source.refused': {status: 403, error: denied},
   'source.address-refused': {status: 403, error: denied},
   'source.unreadable': {status: 400, error: command},
@@ -38,7 +40,7 @@ export const statusOf = {
   'query.timeout': {status: 503, error: command},
   'query.terminated': {status: 409, error: 'Query terminated'},
   'query.memory': {status: 400, error: command},
-  'query.memory-total': {status: 503, error: command},
+  'query.memory-total': {status: 503, error: command, retryAfter: 1},
   'query.result-too-large': {
     status: 413,
     error: 'Result set too large for a single response (svc.server.httpQueryMaxResultRows)',
@@ -62,13 +64,13 @@ export const statusOf = {
   'commit.conflict': {status: 503, error: command},
   'commit.duplicate-key': {status: 409, error: 'Found duplicate key in index'},
   'commit.unknown': {status: 503, error: 'Error on transaction commit'},
-  'commit.queue-full': {status: 503, error: command},
+  'commit.queue-full': {status: 503, error: command, retryAfter: 1},
   'transaction.gone': {status: 404, error: session},
   'transaction.expired': {status: 404, error: session},
   'transaction.failed': {status: 404, error: session},
   'transaction.too-large': {status: 413, error: 'Error on transaction commit'},
   'request.reused': {status: 409, error: 'Committed before, do not retry'},
-  'request.in-flight': {status: 409, error: 'Request still in flight'},
+  'request.in-flight': {status: 409, error: 'Request still in flight', retryAfter: 1},
   'record.not-found': {status: 404, error: 'Record not found'},
 
   'database.not-found': {status: 404, error: 'Database not found'},
@@ -77,7 +79,7 @@ export const statusOf = {
   'database.name': {status: 400, error: command},
   'database.operation': {status: 400, error: command},
   'database.fenced': {status: 503, error: 'Database not available'},
-  'database.behind': {status: 503, error: 'Database not available'},
+  'database.behind': {status: 503, error: 'Database not available', retryAfter: 1},
   'backup.running': {status: 409, error: command},
   'backup.archive': {status: 400, error: command},
   'security.unauthenticated': {status: 401, error: 'Authentication failed'},
@@ -91,7 +93,7 @@ export const statusOf = {
   'token.exists': {status: 409, error: 'Token already exists'},
   'token.transport': {status: 412, error: 'API token creation requires a secure transport'},
 
-  'admission.full': {status: 503, error: command},
+  'admission.full': {status: 503, error: command, retryAfter: 1},
   'limit.body': {status: 413, error: 'Request body too large'},
   'limit.record': {status: 400, error: command},
   'limit.index-key': {status: 400, error: command},
@@ -107,16 +109,16 @@ export const statusOf = {
   'setting.value': {status: 400, error: command},
   'start.refused': {status: 500, error: 'Internal error'},
   'server.stopping': {status: 503, error: command},
-  'storage.full': {status: 503, error: command},
+  'storage.full': {status: 503, error: command, retryAfter: 5},
   'changes.lost': {status: 410, error: 'Changes lost'},
   'cluster.not-leader': {status: 409, error: command},
-  'cluster.no-leader': {status: 503, error: command},
+  'cluster.no-leader': {status: 503, error: command, retryAfter: 1},
   'cluster.no-quorum': {status: 503, error: command},
   'cluster.absent': {status: 400, error: command},
   'cluster.peer': {status: 400, error: command},
   'cluster.membership': {status: 409, error: command},
-  'cluster.snapshot-busy': {status: 503, error: command},
-  'cluster.snapshot-pending': {status: 503, error: command},
+  'cluster.snapshot-busy': {status: 503, error: command, retryAfter: 5},
+  'cluster.snapshot-pending': {status: 503, error: command, retryAfter: 5},
   'commit.applied-remotely': {status: 409, error: 'Committed remotely, do not retry'},
 } as const satisfies Record<RefusalCode, StatusRow>;
 
