@@ -1,5 +1,6 @@
 /** A statement on its way to the leader, and its rows on their way back. */
 import {ByteWriter} from '#server/base/byte-writer.ts';
+import {Refusal} from '#server/base/errors.ts';
 import {TypedRowReader, typedRows} from '#server/execution/query-result.ts';
 import type {RowEncoder, RowEncoding} from '#server/model/row-encoding.ts';
 import type {ResultCursor, ResultSummary, RunRequest} from '#server/session/session.ts';
@@ -89,7 +90,7 @@ class CalledCursor implements ResultCursor {
 
   async next(): Promise<Buffer | undefined> {
     if (this.#hasEnded) return undefined;
-    const frame = await this.#answer.next();
+    const frame = await this.#frame();
     if (frame?.kind === 'rows') return frame.bytes;
     this.#hasEnded = true;
     if (frame === undefined) return undefined;
@@ -97,6 +98,21 @@ class CalledCursor implements ResultCursor {
     if (summary.wrote) this.#note(index);
     Object.assign(this.summary, summary);
     return undefined;
+  }
+
+  /** What was written before the rows broke off is not to be asked for again. */
+  async #frame(): Promise<Frame | undefined> {
+    try {
+      return await this.#answer.next();
+    } catch (error) {
+      const isLost = error instanceof Refusal && error.code === 'cluster.no-leader';
+      if (!isLost || !this.summary.wrote) throw error;
+      throw new Refusal(
+        'commit.unknown',
+        'it was carried out, and its rows did not come from the leader: read before writing again',
+        {cause: error},
+      );
+    }
   }
 
   close(): void {

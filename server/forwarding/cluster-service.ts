@@ -42,6 +42,8 @@ export class ClusterService implements Service {
   readonly #local: Service;
   readonly #options: ClusterServiceOptions;
   readonly #connections = new WeakMap<session.ClientConnection, Connection>();
+  /** Whose each open transaction on the leader is, by its id. */
+  readonly #connectionOf = new Map<string, Connection>();
 
   constructor(options: ClusterServiceOptions) {
     this.#local = options.local;
@@ -113,7 +115,10 @@ export class ClusterService implements Service {
     if (typeof id === 'string') return id;
     const end = (): void => this.#rollBack(principal, database, id.id);
     if (known?.signal.aborted === true) end();
-    else known?.remote.set(id.id, end);
+    else if (known !== undefined) {
+      known.remote.set(id.id, end);
+      this.#connectionOf.set(id.id, known);
+    }
     return id.id;
   }
 
@@ -132,6 +137,7 @@ export class ClusterService implements Service {
         (await this.#value(() => call, {...plainly(principal), isRepeatable})) && true,
       mayMove: () => false,
     });
+    this.#forget(transactionId);
   }
 
   async rollback(principal: Principal, database: string, transactionId: string): Promise<void> {
@@ -142,6 +148,13 @@ export class ClusterService implements Service {
       atLeader: async () =>
         (await this.#value(() => call, {...plainly(principal), isRepeatable: true})) && true,
     });
+    this.#forget(transactionId);
+  }
+
+  /** Nothing of it is to be ended with its connection any more. */
+  #forget(transactionId: string): void {
+    this.#connectionOf.get(transactionId)?.remote.delete(transactionId);
+    this.#connectionOf.delete(transactionId);
   }
 
   connect(): session.ClientConnection {
@@ -153,7 +166,10 @@ export class ClusterService implements Service {
       signal: local.signal,
       close: () => {
         local.close();
-        for (const end of remote.values()) end();
+        for (const [id, end] of remote) {
+          this.#connectionOf.delete(id);
+          end();
+        }
         remote.clear();
       },
     };
@@ -215,10 +231,13 @@ export class ClusterService implements Service {
     principal: Principal,
     request: session.RunRequest,
   ): Promise<session.ResultCursor | undefined> {
-    const {signal, timeoutMs, requestId, readOnly} = request;
+    const {signal, timeoutMs, requestId, readOnly, transactionId} = request;
+    // Inside a transaction an id says nothing: it is the commit that is done once.
+    const isAlone = transactionId === undefined;
+    const isRepeatable = isAlone && (requestId !== undefined || readOnly);
     const answer = await this.#ask(
       restMs => ({kind: 'run', request: calledStatement(request, restMs)}),
-      {principal, signal, timeoutMs, isRepeatable: requestId !== undefined || readOnly},
+      {principal, signal, timeoutMs, isRepeatable},
     );
     const note = (index: number): void => this.#options.placement.relayed(index);
     return answer && cursorOver(answer, request.format, note);

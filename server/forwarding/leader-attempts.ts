@@ -70,6 +70,7 @@ export class LeaderAttempts<A extends HttpAddress> {
     for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
       if (cluster.isLeader) return undefined;
       if (unanswered === undefined && cluster.wasRemoved) throw removedFromCluster();
+      if (gone()) throw clientGone();
       const target = leader();
       if (target !== undefined) {
         const outcome = await attempt(target);
@@ -83,7 +84,6 @@ export class LeaderAttempts<A extends HttpAddress> {
       }
       const restMs = deadline - clock.monotonic();
       if (restMs <= 0) throw unanswered === undefined ? noLeader(waitMs) : unknown(unanswered);
-      if (gone()) throw clientGone();
       if (target === undefined) await cluster.whenLeaderKnown(restMs);
       else if (isSameAddress(target, leader())) await this.#changeWithin(Math.min(pauseMs, restMs));
     }

@@ -3,6 +3,7 @@
  * triggers, retries, transactions and read consistency are those of any statement.
  */
 import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
 import {type MapValue, RecordValue, type Rid, type Value} from '#server/model/value.ts';
 import {operationText, type RecordOperation} from '#server/plan/record-statements.ts';
 import type {Principal} from '#server/security/principal.ts';
@@ -44,7 +45,7 @@ export class RecordCalls {
 
   /** The record; undefined when there is none. @throws {Refusal} */
   async get(rid: Rid): Promise<RecordValue | undefined> {
-    return (await this.#run({kind: 'get'}, {rid}, true))[0];
+    return (await this.#run({kind: 'get'}, {rid}, {readOnly: true}))[0];
   }
 
   /**
@@ -71,7 +72,8 @@ export class RecordCalls {
   }
 
   /**
-   * Makes records as they come, so many in a transaction; how many there are now.
+   * Makes records as they come, so many in a transaction; how many there are now. With a request
+   * id a portion that was made before is not made again: the same load may be sent once more.
    *
    * @throws {Refusal} the portion that failed is not there, those before it are.
    */
@@ -81,9 +83,11 @@ export class RecordCalls {
     portionMax = 1_000,
   ): Promise<number> {
     let made = 0;
+    let portions = 0;
     let portion: MapValue[] = [];
     const flush = async (): Promise<void> => {
-      if (portion.length > 0) made += (await this.insertMany(type, portion)).length;
+      if (portion.length > 0) made += await this.#insertPortion(type, portion, portions);
+      portions += 1;
       portion = [];
     };
     for await (const record of records) {
@@ -92,6 +96,18 @@ export class RecordCalls {
     }
     await flush();
     return made;
+  }
+
+  async #insertPortion(type: string, records: readonly MapValue[], at: number): Promise<number> {
+    const id = this.#scope.requestId;
+    const requestId = id === undefined ? undefined : `${id}/${at}`;
+    const operation: RecordOperation = {kind: 'insert', type};
+    try {
+      return (await this.#run(operation, {records: [...records]}, {requestId})).length;
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'request.reused') return records.length;
+      throw error;
+    }
   }
 
   /**
@@ -115,7 +131,7 @@ export class RecordCalls {
   async #run(
     operation: RecordOperation,
     parameters: Readonly<Record<string, Value>>,
-    readOnly = false,
+    more: Partial<Pick<RowsRequest, 'readOnly' | 'requestId'>> = {},
   ): Promise<readonly RecordValue[]> {
     const {database} = this.#scope;
     const given = new Map(Object.entries(parameters));
@@ -124,8 +140,8 @@ export class RecordCalls {
       ...request,
       ...this.#scope,
       language: 'record',
+      ...more,
       operation,
-      readOnly,
       limit: 0,
     });
     try {

@@ -55,7 +55,7 @@ import {defaultEvaluator} from './schema/default-values.ts';
 import {PrincipalView} from './connections/principal-view.ts';
 import {type Executors, type ServiceLoad, serviceFigures} from './connections/service-figures.ts';
 import {RequestRun, type RequestSurroundings} from './connections/request-run.ts';
-import {refusalOf, unlessCommitted} from './statements/outcome.ts';
+import {refusalOf, unlessCommitted, wasCommitted} from './statements/outcome.ts';
 import {
   type QueryWatch,
   type RegisteredQuery,
@@ -451,6 +451,9 @@ export class SessionService implements Service {
     const session = this.#open(database);
     // A commit whose answer was lost is asked for again; it happened once.
     if (this.#sessions.wasCommitted(principal.name, transactionId)) return;
+    const isLive = this.#sessions.isLive(principal.name, database, transactionId);
+    // The leader that lost it may have been another one.
+    if (!isLive && (await wasCommitted(session.database, requestId))) return;
     const held = await this.#sessions.hold(principal.name, database, transactionId);
     const {transaction} = held;
     held.end();

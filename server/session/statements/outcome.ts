@@ -84,10 +84,26 @@ export function unlessCommitted<T>(
   const earlier = requestId === undefined ? undefined : database.outcomeOf(requestId);
   if (earlier === undefined) return begin();
   return earlier.then(outcome => {
-    if (outcome.kind === 'committed') throw repeated(outcome.index);
-    const isOpen = outcome.kind === 'unknown' || outcome.kind === 'unapplied';
-    const refusal = isOpen ? refusalOf(outcome) : undefined;
-    if (refusal !== undefined) throw refusal;
+    const index = committedIndex(outcome);
+    if (index !== undefined) throw repeated(index);
     return begin();
   });
+}
+
+/** Whether the work with this id was committed, by whichever leader. @throws {Refusal} */
+export async function wasCommitted(
+  database: Pick<Database, 'outcomeOf'>,
+  requestId: string | undefined,
+): Promise<boolean> {
+  const earlier = requestId === undefined ? undefined : database.outcomeOf(requestId);
+  return earlier !== undefined && committedIndex(await earlier) !== undefined;
+}
+
+/** Undefined: it did not happen. @throws {Refusal} while that is open. */
+function committedIndex(outcome: CommitOutcome): number | undefined {
+  if (outcome.kind === 'committed') return outcome.index;
+  const isOpen = outcome.kind === 'unknown' || outcome.kind === 'unapplied';
+  const refusal = isOpen ? refusalOf(outcome) : undefined;
+  if (refusal !== undefined) throw refusal;
+  return undefined;
 }

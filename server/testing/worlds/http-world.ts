@@ -4,6 +4,7 @@
  */
 import {connect} from 'node:net';
 import {resolveSettings} from '#server/base/setting-values.ts';
+import type {Clock} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {
   type BatchHandler,
@@ -63,23 +64,30 @@ export interface HttpWorld {
   raw(text: string): Promise<string>;
 }
 
+type MemberParts = Pick<HttpOptions, 'authorities' | 'cluster' | 'replicaHealth' | 'snapshots'> &
+  Partial<Pick<HttpOptions, 'clock'>> & {
+    /** Whose log it shares; it is closed before that one. Default: it has one of its own. */
+    readonly beside?: HttpWorld;
+  };
+
 /** Starts a server on a free port. Close it at the end of the test. */
 export async function httpWorld(
   settingValues: Readonly<Record<string, string | number | boolean>> = {},
   batch: BatchHandler = async exchange => exchange.answerJson(200, {batch: true}),
-  member: Pick<HttpOptions, 'authorities' | 'cluster' | 'replicaHealth' | 'snapshots'> &
-    Partial<Pick<HttpOptions, 'clock'>> = {},
+  {beside, ...member}: MemberParts = {},
 ): Promise<HttpWorld> {
   const values = {'svc.server.saltIterations': 1_000, ...settingValues};
   let {settings} = resolveSettings([{name: 'test', values}]);
   const {clock = createClock()} = member;
   const platform = {clock, random: createRandom(), timers: createTimers()};
-  const texts = Object.entries(values).map(([key, value]) => [key, String(value)] as const);
-  const serviceWorld = await ServiceWorld.open(Object.fromEntries(texts), {clock});
+  const {authorities = () => [], cluster} = member;
+  const texts = Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [key, String(value)] as const),
+  );
+  const serviceWorld = beside?.world ?? (await openWorld(texts, clock));
   const {security} = serviceWorld;
-  await security.ensureRoot(rootPassword);
-  await security.createUser({name: 'anna', password: 'anna-pass', databases: {db: ['admin']}});
-  const service = await WordService.over(serviceWorld);
+  const real = beside && serviceWorld.another(texts, cluster);
+  const service = await WordService.over(real ?? serviceWorld.service);
   let [shutDown, generation] = [false, 0];
   const administration: Administration = {
     ...quietAdministration(platform),
@@ -94,7 +102,6 @@ export async function httpWorld(
   };
   const logged: string[] = [];
   const logger = {log: (_level: unknown, event: string) => void logged.push(event)};
-  const {authorities = () => [], cluster} = member;
   const isSecure = (): boolean => settings.get('svc.ssl.enabled');
   const peerClient = new PeerClient({isSecure, authorities, logger});
   const shared = {...platform, settings: () => settings, logger, peerClient, authorities};
@@ -108,7 +115,7 @@ export async function httpWorld(
   let closed: Promise<void> | undefined;
   const closeWorld = (): Promise<void> => {
     ways?.channel.close();
-    return serviceWorld.close();
+    return real === undefined ? serviceWorld.close() : real.close();
   };
   server.close = graceMs => (closed ??= closeServer(graceMs).then(closeWorld));
   const port = await server.listen('127.0.0.1', {from: 0, to: 0});
@@ -133,6 +140,17 @@ export async function httpWorld(
     administration,
     raw: text => exchangeRaw(port, text),
   };
+}
+
+async function openWorld(
+  settings: Readonly<Record<string, string>>,
+  clock: Clock,
+): Promise<ServiceWorld> {
+  const world = await ServiceWorld.open(settings, {clock});
+  await world.security.ensureRoot(rootPassword);
+  const anna = {name: 'anna', password: 'anna-pass', databases: {db: ['admin']}};
+  await world.security.createUser(anna);
+  return world;
 }
 
 /** Administration of a server about which there is nothing to say. */

@@ -27,7 +27,7 @@ import type {
 } from '#server/session/session.ts';
 import type {KeptHolder} from '#server/session/kept-memory.ts';
 import {statementRequest} from '#server/session/statement-request.ts';
-import {root, type ServiceWorld} from './service-world.ts';
+import {root} from './service-world.ts';
 
 const wideCharacters = 100_000;
 const longSleepMs = 600_000;
@@ -68,18 +68,19 @@ export class WordService implements Service {
   readonly requests: RunRequest[] = [];
   /** What the server is busy with on the database `db`. */
   work: readonly WorkProgress[] = [];
-  readonly #world: ServiceWorld;
+  readonly #real: Service;
 
-  private constructor(world: ServiceWorld) {
-    this.#world = world;
+  private constructor(real: Service) {
+    this.#real = real;
   }
 
-  /** Makes the database `db`, which the words are about. */
-  static async over(world: ServiceWorld): Promise<WordService> {
-    const service = new WordService(world);
-    await world.service.createDatabase(root, 'db');
+  /** Makes the database `db`, which the words are about, unless it is there. */
+  static async over(real: Service): Promise<WordService> {
+    const service = new WordService(real);
+    if (real.databaseExists(root, 'db')) return service;
+    await real.createDatabase(root, 'db');
     for (const text of ['CREATE VERTEX TYPE Written', 'INSERT INTO Written SET n = 0']) {
-      const cursor = await world.service.run(root, statementRequest('db', text));
+      const cursor = await real.run(root, statementRequest('db', text));
       while ((await cursor.next()) !== undefined);
       cursor.close();
     }
@@ -104,10 +105,6 @@ export class WordService implements Service {
 
   changes(principal: Principal, request: ChangesRequest): Promise<ChangeSubscription> {
     return this.#real.changes(principal, request);
-  }
-
-  get #real(): Service {
-    return this.#world.service;
   }
 
   get readableIndex(): number {
