@@ -18,8 +18,11 @@ PASSWORD := $(ROOT)/root-password
 SERVER_FLAGS = start --set svc.server.rootPath=$(ROOT) \
 	--set svc.server.rootPasswordPath=$(PASSWORD) --set svc.server.sampleDatabase=demo
 
-export BASE BUSY CLASS CYCLES DIR HOURS KEEP ONLY PROFILE ROUNDS RUNS SAMPLES SECONDS SEED SIZE SUITE SVC_SHARED \
-	SYSTEM TARGET WORLDS
+# Those that are given: make would export the others as empty text, which is none of their defaults.
+VARIABLES := BASE BUSY CLASS CYCLES DIR HOURS KEEP LANES ONLY PROFILE ROUNDS RUNS SAMPLES SECONDS SEED SIZE \
+	SUITE SVC_SHARED SYSTEM TARGET WORLDS
+export $(VARIABLES)
+unexport $(foreach name,$(VARIABLES),$(if $($(name)),,$(name)))
 
 INSTALLED := node_modules/.package-lock.json
 
