@@ -189,14 +189,23 @@ async function readOrNothing(api: KubeApi, ref: Ref): Promise<KubeObject | undef
   }
 }
 
+/** What was seen of an object that is to go. */
+interface Seen {
+  readonly name: string;
+  readonly uid: string;
+  /** Absent: it goes whatever became of it. */
+  readonly resourceVersion?: string;
+}
+
 async function remove(
   kind: Kind,
-  {name, uid}: {readonly name: string; readonly uid: string},
+  {name, uid, resourceVersion}: Seen,
   options: ActOptions,
   propagation: 'Background' | 'Orphan' = 'Background',
 ): Promise<boolean> {
   try {
-    await options.api.delete(refOf(kind, name, options), {uid, propagation});
+    const conditions = {uid, resourceVersion, propagation};
+    await options.api.delete(refOf(kind, name, options), conditions);
     return true;
   } catch (error) {
     // It is gone, is another one by now, or changed in this moment: the next look tells.

@@ -43,7 +43,13 @@ export type Action =
   | {readonly kind: 'set-root-password'; readonly peerId: string}
   /** Takes the stateful set away and leaves its pods: what it cannot change is made anew. */
   | {readonly kind: 'recreate-set'; readonly name: string; readonly uid: string}
-  | {readonly kind: 'delete-pod'; readonly name: string; readonly uid: string}
+  /** Holds for the pod as it was seen: one that got well or began meanwhile stays. */
+  | {
+      readonly kind: 'delete-pod';
+      readonly name: string;
+      readonly uid: string;
+      readonly resourceVersion: string;
+    }
   | {readonly kind: 'delete-claim'; readonly name: string; readonly uid: string}
   | {readonly kind: 'label-pod'; readonly name: string; readonly role: Role}
   | {readonly kind: 'mark-claim'; readonly name: string; readonly isOrphaned: boolean}

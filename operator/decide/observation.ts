@@ -17,6 +17,7 @@ export interface PodFacts {
   readonly ordinal: number;
   readonly name: string;
   readonly uid: string;
+  readonly resourceVersion: string;
   readonly templateHash: string | undefined;
   readonly version: string | undefined;
   readonly isReady: boolean;

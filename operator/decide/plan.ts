@@ -7,7 +7,7 @@ import type {Told} from '#operator/api/reasons.ts';
 import type {PodTemplate} from '#operator/objects/pod-template.ts';
 import type {Action} from './decision.ts';
 import type {Member} from './members.ts';
-import type {Observation, SetFacts} from './observation.ts';
+import type {Observation, PodFacts, SetFacts} from './observation.ts';
 import type {View} from './view.ts';
 
 export interface Plan {
@@ -27,6 +27,10 @@ export interface Situation {
   readonly members: readonly Member[];
   readonly template: PodTemplate;
   readonly set: SetFacts;
+}
+
+export function deletionOf({name, uid, resourceVersion}: PodFacts): Action {
+  return {kind: 'delete-pod', name, uid, resourceVersion};
 }
 
 export function waiting(

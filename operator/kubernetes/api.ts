@@ -43,6 +43,8 @@ export type WatchEvent =
 export interface DeleteOptions {
   /** Deletes only this very object. */
   readonly uid?: string | undefined;
+  /** Deletes it only as it was seen, else rejects with `Conflict`. */
+  readonly resourceVersion?: string | undefined;
   readonly propagation?: 'Background' | 'Foreground' | 'Orphan' | undefined;
 }
 

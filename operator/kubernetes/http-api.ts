@@ -132,12 +132,15 @@ export class HttpKubeApi implements KubeApi {
     });
   }
 
-  async delete(ref: Ref, {uid, propagation = 'Background'}: DeleteOptions): Promise<void> {
+  async delete(
+    ref: Ref,
+    {propagation = 'Background', ...preconditions}: DeleteOptions,
+  ): Promise<void> {
     const body = {
       apiVersion: 'v1',
       kind: 'DeleteOptions',
       propagationPolicy: propagation,
-      ...(uid === undefined ? {} : {preconditions: {uid}}),
+      preconditions,
     };
     await this.#call({method: 'DELETE', path: pathOf(ref), body});
   }

@@ -41,6 +41,7 @@ export function podFacts(
     ordinal,
     name: metadata.name,
     uid,
+    resourceVersion: metadata.resourceVersion ?? '',
     templateHash: annotationOf(pod, annotations.templateHash),
     version: versionOf(pod),
     isReady,

@@ -9,7 +9,7 @@
 import {durationMs} from '#operator/api/schema.ts';
 import type {Action} from '../decision.ts';
 import {canRemove, type Member, nameOf, successorOf} from '../members.ts';
-import {type Plan, type Situation, waiting} from '../plan.ts';
+import {deletionOf, type Plan, type Situation, waiting} from '../plan.ts';
 
 export function planReplacement(situation: Situation): Plan | undefined {
   const {members, view} = situation;
@@ -54,9 +54,7 @@ function deletions({claims, pod}: Member): readonly Action[] {
   const going = claims.filter(({isTerminating, volume}) => !isTerminating && volume !== 'backups');
   return [
     ...going.map(({name, uid}): Action => ({kind: 'delete-claim', name, uid})),
-    ...(pod === undefined || pod.isTerminating
-      ? []
-      : [{kind: 'delete-pod' as const, name: pod.name, uid: pod.uid}]),
+    ...(pod === undefined || pod.isTerminating ? [] : [deletionOf(pod)]),
   ];
 }
 

@@ -12,7 +12,7 @@ import {annotationOf} from '#operator/api/kube-object.ts';
 import {durationMs} from '#operator/api/schema.ts';
 import type {PodFacts} from '../observation.ts';
 import {canSpare, type Member, nameOf, successorOf} from '../members.ts';
-import {type Plan, type Situation, waiting} from '../plan.ts';
+import {deletionOf, type Plan, type Situation, waiting} from '../plan.ts';
 
 interface PodMember extends Member {
   readonly pod: PodFacts;
@@ -44,16 +44,28 @@ function isOverdue({pod, isHealthy}: PodMember, {observed, template, view}: Situ
 }
 
 /** Whether deleting an outdated pod takes nothing away that works. */
-function isReplaceable(member: PodMember, {observed, view, members}: Situation): boolean {
+function isReplaceable(member: PodMember, situation: Situation): boolean {
+  const {observed, view, members} = situation;
   const {pod} = member;
   if (pod.isReady || pod.isTerminating) return false;
   if (pod.isBroken) return true;
   if (view.kind === 'agreed') return canSpare(members, view, member);
-  const hasBegun = (observed.cluster.status?.voters ?? 0) > 0;
-  if (!hasBegun) return true;
+  if (waitsToBegin(situation)) return true;
   const {podStartDeadline} = observed.cluster.spec.upgrade;
   const since = Math.max(pod.createdMs, pod.readyChangedMs);
   return observed.nowMs - since > durationMs(podStartDeadline);
+}
+
+/**
+ * Whether no server that runs has begun, as each of them says. It may begin in the moment after:
+ * one pod at a time, so that those who did are left with a majority.
+ */
+function waitsToBegin({observed, members}: Situation): boolean {
+  if ((observed.cluster.status?.voters ?? 0) > 0) return false;
+  return members.every(
+    ({pod, answer}) =>
+      pod?.isTerminating === false && (!pod.isStarted || answer?.kind === 'starting'),
+  );
 }
 
 function stall(member: PodMember, left: number): Plan {
@@ -109,7 +121,7 @@ function restart({pod}: PodMember, why: string): Plan {
   const message = `${pod.name} is replaced: ${why}`;
   return {
     ...waiting({type: 'Upgrade', step: 'DeletePod', target: pod.name, message}),
-    actions: [{kind: 'delete-pod', name: pod.name, uid: pod.uid}],
+    actions: [deletionOf(pod)],
     told: [{reason: 'MemberRestarting', message}],
   };
 }

@@ -118,8 +118,7 @@ function carryOut(store: ObjectStore, {method, target, url, body, request}: Aske
         ? store.apply(kind, given)
         : store.patch(ref, body, target.subresource);
     default: {
-      const uid = (given['preconditions'] as {readonly uid?: string} | undefined)?.uid;
-      store.delete(ref, {uid});
+      store.delete(ref, given['preconditions'] ?? {});
       return {kind: 'Status', status: 'Success'};
     }
   }

@@ -131,9 +131,12 @@ export class ObjectStore {
     return this.#put(ref.kind, id, next, 'MODIFIED');
   }
 
-  delete(ref: Ref, {uid, propagation = 'Background'}: DeleteOptions): void {
+  delete(ref: Ref, {uid, resourceVersion, propagation = 'Background'}: DeleteOptions): void {
     const id = idOf(ref.kind, ref);
     const object = this.#at(ref.kind, id, ref.name);
+    if (resourceVersion !== undefined && resourceVersion !== object.metadata.resourceVersion) {
+      throw new ApiError(409, 'Conflict', `${ref.name} was changed meanwhile`);
+    }
     if (uid !== undefined && uid !== object.metadata.uid) {
       throw new ApiError(409, 'Conflict', `${ref.name} is another object by now`);
     }
