@@ -16,7 +16,7 @@ import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {planText} from '#server/plan/printer.ts';
 import type {PropertyStatistics, Statistics} from '#server/plan/statistics.ts';
-import {constantEvaluator} from '#server/session/statements/constant-evaluator.ts';
+import {constantEvaluator} from '#server/session/preparation/constant-evaluator.ts';
 import {call, literal, slot} from '#server/testing/worlds/hand-built-plan.ts';
 import {testScript} from '#server/testing/script.ts';
 import {optimize, rules} from './optimize.ts';

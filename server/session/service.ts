@@ -79,7 +79,7 @@ import type {
 import type {RunEnvironment} from './statements/statement-run.ts';
 import type {StatementContext} from './statements/statement-context.ts';
 import {languages} from './languages/front-ends.ts';
-import {describe, mayWrite} from './statements/statement-preparation.ts';
+import {describe, mayWrite} from './preparation/statement-preparation.ts';
 import {StatementRunner} from './statements/statement-runner.ts';
 import type {PlanThreads} from './threads/plan-task.ts';
 import {TransactionSessions} from './connections/transaction-sessions.ts';

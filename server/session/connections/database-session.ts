@@ -42,13 +42,13 @@ import {
   prepareStatement,
   prepareText,
   preparingText,
-} from '../statements/prepared.ts';
+} from '../preparation/prepared.ts';
 import {frontEnds, languages} from '../languages/front-ends.ts';
 import {Routines} from '../programs/routines.ts';
 import type {ReadSchema} from '../statements/target-database.ts';
 import {type NewRoutine, SchemaExecutor} from '../schema/schema-executor.ts';
 import type {RunEnvironment, RunOptions} from '../statements/statement-run.ts';
-import {StatementCache} from '../statements/statement-cache.ts';
+import {StatementCache} from '../preparation/statement-cache.ts';
 import {ProgressRegistry} from '../database/work-progress.ts';
 
 const statementsMax = 1_000;

@@ -24,9 +24,9 @@ import {RecordWriter} from '#server/records/records.ts';
 import type {RecordContext} from '#server/records/context.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {type CompactionThread, compactStore, rangesOf} from '#server/engine/store-compaction.ts';
-import {row} from '../statements/planned-change.ts';
+import {row} from '../preparation/planned-change.ts';
 import type {Work, ProgressRegistry} from './work-progress.ts';
-import {readerInForce} from '../current-schema-reader.ts';
+import {readerInForce} from '../schema/current-schema-reader.ts';
 
 /** Mends that wait for a transaction. */
 const mendsMax = 1_000;

@@ -22,7 +22,7 @@ import {
   type RecordImages,
   type TriggerVerdict,
 } from './javascript-programs.ts';
-import {type PreparedQuery, requireParameters} from '../statements/prepared-query.ts';
+import {type PreparedQuery, requireParameters} from '../preparation/prepared-query.ts';
 import type {ReadSchema, TargetDatabase} from '../statements/target-database.ts';
 
 const depthMax = 32;

@@ -25,13 +25,13 @@ import type {RecordContext} from '#server/records/context.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import {newSummary, rowsCursor} from '../connections/cursors.ts';
 import {refusalOf, repeated} from '../statements/outcome.ts';
-import type {Explanation} from '../statements/explain.ts';
-import {explained, type Prepared, prepareStatement} from '../statements/prepared.ts';
-import {observed, type PreparedQuery} from '../statements/prepared-query.ts';
+import type {Explanation} from '../preparation/explain.ts';
+import {explained, type Prepared, prepareStatement} from '../preparation/prepared.ts';
+import {observed, type PreparedQuery} from '../preparation/prepared-query.ts';
 import {runOptions, type ScriptParts, type StatementHost} from '../statements/statement-context.ts';
 import type {ResultCursor} from '../session.ts';
-import {requirePermitted, requireStepPermitted} from '../statements/statement-effects.ts';
-import {requireSchemaRight} from '../statements/statement-preparation.ts';
+import {requirePermitted, requireStepPermitted} from '../preparation/statement-effects.ts';
+import {requireSchemaRight} from '../preparation/statement-preparation.ts';
 import {limitsOf, serverTimeoutMs, StatementRun} from '../statements/statement-run.ts';
 import {backOff} from '../statements/transact.ts';
 
@@ -57,7 +57,7 @@ export async function runScript(
   outer?: Transaction,
 ): Promise<ResultCursor> {
   const run = new ScriptRun(runner, parts, outer);
-  const limit = runner.consistencyOf(parts.request).limitDefault;
+  const limit = runner.limitDefault;
   const rows = await run.run(script);
   parts.end();
   const cap = parts.request.limit === undefined ? limit : parts.request.limit;

@@ -22,7 +22,7 @@ import {
   type PlannedChange,
   row,
   type SchemaFacts,
-} from '../statements/planned-change.ts';
+} from '../preparation/planned-change.ts';
 
 function indexProperty(part: IndexPart): IndexProperty {
   return {

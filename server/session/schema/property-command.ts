@@ -22,7 +22,7 @@ import {
   row,
   type SchemaFacts,
   shown,
-} from '../statements/planned-change.ts';
+} from '../preparation/planned-change.ts';
 
 function catalogAttributes(attributes: PropertyAttributes): CatalogAttributes {
   const {mandatory, notNull, readOnly, hidden, external, compression, min, max, regexp} =

@@ -32,7 +32,7 @@ import {
   type PlannedChange,
   row,
   type SchemaFacts,
-} from '../statements/planned-change.ts';
+} from '../preparation/planned-change.ts';
 import {planAlterType, planCreateType, planDropType, requireMovable} from './type-command.ts';
 import {planAlterView, planCreateView, planDropView, planRefreshView} from './view-command.ts';
 import {planAlterProperty, planCreateProperty, planDropProperty} from './property-command.ts';

@@ -48,7 +48,7 @@ import {
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {refusalOf} from '../statements/outcome.ts';
 import {DatabaseCheck, type DatabaseWorkOptions} from '../database/database-check.ts';
-import type {PlannedChange} from '../statements/planned-change.ts';
+import type {PlannedChange} from '../preparation/planned-change.ts';
 import {planSchemaCommand, type SchemaChangeCommand} from './schema-command.ts';
 import type {ProgressRegistry} from '../database/work-progress.ts';
 

@@ -9,7 +9,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
 import {newSummary, rowsCursor} from '../connections/cursors.ts';
 import {refusalOf} from '../statements/outcome.ts';
-import type {PreparedSession} from '../statements/prepared.ts';
+import type {PreparedSession} from '../preparation/prepared.ts';
 import {
   runOptions,
   type StatementContext,
@@ -70,7 +70,7 @@ export async function runSessionCommand(
   }
   held.done();
   parts.end();
-  const summary = newSummary(host.consistencyOf(parts.request).limitDefault);
+  const summary = newSummary(host.limitDefault);
   const row = new Map<string, Value>([['operation', command.kind], ...more]);
   return rowsCursor([row], parts.request.format, summary);
 }

@@ -32,7 +32,7 @@ import {
   row,
   type SchemaFacts,
   shown,
-} from '../statements/planned-change.ts';
+} from '../preparation/planned-change.ts';
 
 export function planCreateType(catalog: Catalog, command: Command<'create-type'>): PlannedChange {
   const answer = (created: boolean): MapValue =>

@@ -11,7 +11,7 @@ import {
 } from '#server/catalog/change-view.ts';
 import type {MapValue} from '#server/model/value.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
-import {nothing, one, type PlannedChange, row} from '../statements/planned-change.ts';
+import {nothing, one, type PlannedChange, row} from '../preparation/planned-change.ts';
 
 type Command<K extends SchemaCommand['kind']> = Extract<SchemaCommand, {readonly kind: K}>;
 

@@ -15,22 +15,34 @@ import {
   MissingSource,
   MissingTypes,
 } from '#server/execution/missing-prerequisites.ts';
-import {newWriteCounts, type WriteCounts} from '#server/execution/context.ts';
+import {countsText, newWriteCounts, type WriteCounts} from '#server/execution/context.ts';
 import {isIntegerValue, isNumberValue, numberOf} from '#server/model/number.ts';
 import {RecordValue, type Value} from '#server/model/value.ts';
-import type {PreparedBatched} from './prepared.ts';
-import type {StatementContext, StatementHost} from './statement-context.ts';
+import {newSummary, PiecesCursor, takePieces} from '../connections/cursors.ts';
+import type {PreparedBatched} from '../preparation/prepared.ts';
+import {prepare, requireBatched} from '../preparation/statement-preparation.ts';
+import {readerInForce} from '../schema/current-schema-reader.ts';
+import type {ResultCursor} from '../session.ts';
+import {runOptions, type StatementContext} from './statement-context.ts';
+import {
+  type ReadData,
+  type ResultOptions,
+  type RunData,
+  type RunEnvironment,
+  type RunOptions,
+  StatementRun,
+} from './statement-run.ts';
 import {backOff, isConflict} from './transact.ts';
-import {type ReadData, type RunData, type RunOptions, StatementRun} from './statement-run.ts';
 
 /** What the runner of statements does for this one. */
-export interface BatchedHost extends StatementHost {
+export interface BatchedHost {
+  readonly environment: RunEnvironment;
   inTransaction<T>(parts: StatementContext, work: (data: RunData) => T | Promise<T>): Promise<T>;
   makeTypes(parts: StatementContext, missing: readonly MissingType[]): Promise<void>;
 }
 
 /** The rows that all transactions gave, for the plan behind the call. */
-export interface BatchedRows {
+interface BatchedRows {
   readonly rows: Batch;
   readonly counts: WriteCounts;
 }
@@ -39,7 +51,55 @@ const sizeMax = 1_000_000;
 /** Bytes that a kept row counts as. */
 const rowBytes = 512;
 
-export class BatchedRun {
+/** The answer is whole before its first byte leaves: what it tells of is committed. */
+export async function runBatched(
+  host: BatchedHost,
+  parts: StatementContext,
+  requested: ResultOptions,
+): Promise<ResultCursor> {
+  const {environment} = host;
+  const options = runOptions(parts);
+  const prepared = (): PreparedBatched => requireBatched(prepare(parts));
+  const {rows, counts} = await reading(parts, environment, data =>
+    new BatchedRun(host, parts, options, prepared).run(data),
+  );
+  try {
+    return await reading(parts, environment, async data => {
+      const run = new StatementRun(prepared().after, data, options, environment, rows);
+      const result = run.result(requested);
+      const pieces: Buffer[] = [];
+      try {
+        await takePieces(result, pieces);
+      } finally {
+        run.close();
+      }
+      const summary = newSummary(result.limit);
+      summary.returned = result.returned;
+      summary.truncated = result.truncated;
+      summary.wrote = true;
+      summary.stats = countsText(counts);
+      return new PiecesCursor(pieces, summary);
+    });
+  } finally {
+    parts.end();
+  }
+}
+
+/** Works over a snapshot in which the schema is in force. */
+async function reading<T>(
+  {session: {database, schema}}: StatementContext,
+  {timers}: RunEnvironment,
+  work: (data: ReadData) => Promise<T>,
+): Promise<T> {
+  const {reader, context} = await readerInForce(database, schema, timers);
+  try {
+    return await work({kind: 'read', reader, context});
+  } finally {
+    reader.close();
+  }
+}
+
+class BatchedRun {
   readonly #host: BatchedHost;
   #parts: StatementContext;
   readonly #options: RunOptions;

@@ -1,10 +1,10 @@
 /** What tells of a query: its plan, and how it ran where it was measured. */
 import type {StepCost} from '#server/monitoring/query-profiler.ts';
 import type {Clock} from '#server/platform/clock.ts';
-import {type Explanation, stepCosts} from './explain.ts';
-import {explained, type PrepareOptions} from './prepared.ts';
-import {observed, type PreparedQuery} from './prepared-query.ts';
-import type {StatementContext} from './statement-context.ts';
+import {type Explanation, stepCosts} from '../preparation/explain.ts';
+import {explained, type PrepareOptions} from '../preparation/prepared.ts';
+import {observed, type PreparedQuery} from '../preparation/prepared-query.ts';
+import type {StatementContext, StatementDependencies} from './statement-context.ts';
 import type {ResultSummary} from '../session.ts';
 
 export interface ProfiledQuery {
@@ -40,11 +40,11 @@ export function profiled(
 export function asRequested(
   parts: StatementContext,
   query: PreparedQuery,
-  clock: Clock,
-  isRecorded: boolean,
+  {environment, profiler}: Pick<StatementDependencies, 'environment' | 'profiler'>,
 ): ProfiledQuery {
-  if (parts.request.profile === undefined && !isRecorded) return {query, report: tellNothing};
-  const measured = profiled(parts, query, clock);
+  const isRecorded = profiler?.isRecording === true;
+  if (parts.request.profile === undefined && !isRecorded) return {query, report: reportNothing};
+  const measured = profiled(parts, query, environment.clock);
   if (!isRecorded) return measured;
   return {
     query: measured.query,
@@ -55,7 +55,7 @@ export function asRequested(
   };
 }
 
-function tellNothing(): void {}
+function reportNothing(): void {}
 
 /** The options that the catalog in force leads to. */
 export function optionsOf({session}: StatementContext): PrepareOptions {

@@ -1,18 +1,38 @@
 /**
- * What a statement is run with, and what the runner of scripts may ask of that of statements.
+ * What a statement is run with: the parts of a server that all statements share, the context of
+ * one, and what the runner of scripts may ask of that of statements.
  */
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
-import type {StepCost} from '#server/monitoring/query-profiler.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import type {AlignedMember} from '#server/cluster/align.ts';
+import type {QueryProfiler, StepCost} from '#server/monitoring/query-profiler.ts';
 import type {Refusal} from '#server/base/errors.ts';
 import type {ServerView} from '#server/execution/external-access.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
-import type {ExecutionPermit} from './admission.ts';
+import type {Security} from '#server/security/security.ts';
+import type {Admission, ExecutionPermit} from './admission.ts';
 import type {DatabaseSession, PreparedAhead} from '../connections/database-session.ts';
 import type {RequestSources} from '../request-sources.ts';
 import type {RunRequest} from '../session.ts';
+import type {PlanThreads} from '../threads/plan-task.ts';
+import type {Transfers} from '../transfers.ts';
 import type {ResultOptions, RunEnvironment, RunOptions, WriteData} from './statement-run.ts';
+
+/** What all statements of a server share. */
+export interface StatementDependencies {
+  readonly environment: RunEnvironment;
+  readonly admission: Admission;
+  readonly settings: () => Settings;
+  readonly security: Security;
+  readonly profiler: QueryProfiler | undefined;
+  /** Where long reads run; undefined: here. */
+  readonly threads: PlanThreads | undefined;
+  /** See cluster/align.ts. */
+  readonly align: (database: string, signal: Cancellation) => Promise<readonly AlignedMember[]>;
+  readonly transfer: Transfers['run'];
+}
 
 export interface StatementContext {
   readonly session: DatabaseSession;
@@ -43,7 +63,27 @@ export interface StatementHost {
   beginStatement(session: DatabaseSession, transaction: Transaction): WriteData;
   /** What follows from the commit of a script's or client's transaction. */
   committed(session: DatabaseSession, transaction: Transaction): Promise<void>;
-  consistencyOf(request: RunRequest): ResultOptions;
+  /** Rows of an answer where the request states no limit. */
+  readonly limitDefault: number;
+}
+
+export function limitDefault(settings: Settings): number {
+  return settings.get('svc.server.httpQueryDefaultLimit');
+}
+
+/** What the request and the groups of its user say of the answer. */
+export function requestedOptions(
+  {request, access}: StatementContext,
+  settings: Settings,
+): ResultOptions {
+  return {
+    groupLimit: access.resultSetLimit,
+    format: request.format,
+    typeHints: request.typeHints,
+    limit: request.limit,
+    limitDefault: limitDefault(settings),
+    ceiling: settings.get('svc.server.httpQueryMaxResultRows'),
+  };
 }
 
 /** The same parts, some of them others, or more of them. */

@@ -36,7 +36,7 @@ import type {RecordContext} from '#server/records/context.ts';
 import type {ReadContext, Transaction} from '#server/transactions/transaction-contract.ts';
 import {guardGraph, guardWrites, TypeGuard} from '../guarded-graph.ts';
 import {Programs} from '../programs/inner-programs.ts';
-import {type PreparedQuery, requireParameters} from './prepared-query.ts';
+import {type PreparedQuery, requireParameters} from '../preparation/prepared-query.ts';
 import type {ReadSchema, TargetDatabase} from './target-database.ts';
 import type {Parameters, ResultFormat} from '../session.ts';
 import {type Fire, firingReads, firingWrites, hasTriggers} from '../programs/trigger-graph.ts';

@@ -5,7 +5,7 @@ import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {AnswerForm} from '#server/plan/statement.ts';
 import type {RecordContext} from '#server/records/context.ts';
 import type {DerivedCaches} from '#server/caches/derived-caches.ts';
-import type {Prepared} from './prepared.ts';
+import type {Prepared} from '../preparation/prepared.ts';
 
 /** The schema under which records are read. */
 export type ReadSchema = Pick<RecordContext, 'catalog' | 'schema'>;

@@ -9,7 +9,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {packPortable} from '#server/plan/portable.ts';
 import {needsServer, routinesOf} from '#server/plan/properties.ts';
-import type {PreparedQuery} from '../statements/prepared-query.ts';
+import type {PreparedQuery} from '../preparation/prepared-query.ts';
 import {runOptions, type StatementContext} from '../statements/statement-context.ts';
 import type {ReadSchema} from '../statements/target-database.ts';
 import type {ResultOptions, RunData, RunEnvironment} from '../statements/statement-run.ts';

@@ -29,7 +29,7 @@ import {catalogKey} from '#server/transactions/system-keys.ts';
 import {ReadSession, type SnapshotSource} from '#server/transactions/transaction.ts';
 import {noCaches} from '#server/caches/derived-caches.ts';
 import {SharedAdjacency} from '#server/caches/shared-adjacency.ts';
-import {observed, type PreparedQuery, preparedQuery} from '../statements/prepared-query.ts';
+import {observed, type PreparedQuery, preparedQuery} from '../preparation/prepared-query.ts';
 import type {ResultFormat} from '../session.ts';
 import type {ReadSchema, TargetDatabase} from '../statements/target-database.ts';
 import {type RunEnvironment, type RunOptions, StatementRun} from '../statements/statement-run.ts';

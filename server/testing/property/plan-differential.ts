@@ -30,7 +30,7 @@ import {planText} from '#server/plan/printer.ts';
 import type {Statistics} from '#server/plan/statistics.ts';
 import {visitPlan} from '#server/plan/tree.ts';
 import {createClock} from '#server/platform/real/clock.ts';
-import {constantEvaluator} from '#server/session/statements/constant-evaluator.ts';
+import {constantEvaluator} from '#server/session/preparation/constant-evaluator.ts';
 import {DatabaseStatistics} from '#server/session/database/database-statistics.ts';
 import type {Database} from '#server/engine/database.ts';
 import {DatabaseSchema} from '#server/records/database-schema.ts';

@@ -8,7 +8,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
 import {singleCreateOf} from '#server/execution/single-create.ts';
 import type {Principal} from '#server/security/principal.ts';
-import {requireQuery} from '../../statements/statement-preparation.ts';
+import {requireQuery} from '../../preparation/statement-preparation.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 
 let world: ServiceWorld;

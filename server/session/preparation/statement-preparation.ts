@@ -17,7 +17,7 @@ import {TypeGuard} from '../guarded-graph.ts';
 import type {RunRequest, StatementDescription} from '../session.ts';
 import type {Prepared, PreparedBatched} from './prepared.ts';
 import type {PreparedQuery} from './prepared-query.ts';
-import type {StatementContext} from './statement-context.ts';
+import type {StatementContext} from '../statements/statement-context.ts';
 import {effectsOf, requirePermitted, schemaEffects} from './statement-effects.ts';
 
 type StatementParts = Pick<StatementContext, 'session' | 'request' | 'ahead'>;

@@ -22,7 +22,7 @@ import {requiredProperties} from '#server/plan/required-properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {asksSearchIndex} from '#server/plan/properties.ts';
 import type {AnswerForm, ParameterUse, QueryStatement, Retry} from '#server/plan/statement.ts';
-import {Contention} from './contention.ts';
+import {Contention} from '../statements/contention.ts';
 
 export interface PreparedQuery {
   readonly kind: 'query';
