@@ -24,6 +24,7 @@ import {Telemetry} from '#server/monitoring/telemetry.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
+import {RecordLoads} from '#server/session/record-loads.ts';
 import {createBatchHandler} from '#server/protocols/http/routes/batch.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {
@@ -464,11 +465,14 @@ function createHttp(
     agents: services.agents?.endpoint,
     batch: createBatchHandler({
       ...means,
-      service,
-      security,
-      settings: () => administration.settings(),
-      disk: createDisk(),
-      temporaryDirectory: join(resolve(given.get('svc.server.rootPath')), 'temporary'),
+      loads: new RecordLoads({
+        ...means,
+        service,
+        security,
+        settings: () => administration.settings(),
+        disk: createDisk(),
+        temporaryDirectory: join(resolve(given.get('svc.server.rootPath')), 'temporary'),
+      }),
     }),
   });
 }

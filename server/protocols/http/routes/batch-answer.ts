@@ -7,7 +7,7 @@
  */
 import {AssertionFailure} from '#server/base/assert.ts';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
-import type {BulkLoad} from '#server/session/bulk-load.ts';
+import type {RecordLoad} from '#server/session/record-loads.ts';
 import {type Exchange, ndjsonType} from '../message/exchange.ts';
 import {failureAnswer, PlainFailure} from '../message/failure.ts';
 
@@ -48,7 +48,7 @@ export class BatchAnswer {
   }
 
   /** Vertices were committed; flat pairs of id and record id. */
-  vertices(load: BulkLoad, ids: readonly string[]): void {
+  vertices(load: RecordLoad, ids: readonly string[]): void {
     if (!this.#isStreamed) return this.#keep(ids);
     for (const id of ids) this.#ids.push(id);
     if (load.counts.vertices - this.#vertices >= this.#options.vertexBatchSize) {
@@ -56,19 +56,19 @@ export class BatchAnswer {
     }
   }
 
-  edges(load: BulkLoad): void {
+  edges(load: RecordLoad): void {
     if (this.#isStreamed && load.counts.edges - this.#edges >= this.#options.commitEvery) {
       this.#edgesAreDue = true;
     }
   }
 
   /** Every vertex is committed. */
-  verticesEnded(load: BulkLoad): void {
+  verticesEnded(load: RecordLoad): void {
     if (this.#isStreamed && load.counts.vertices > this.#vertices) this.#tellVertices(load);
   }
 
   /** Call between pieces of the body: tells what is due and waits for the reader. */
-  async keepUp(load: BulkLoad): Promise<void> {
+  async keepUp(load: RecordLoad): Promise<void> {
     const {exchange} = this.#options;
     if (this.#edgesAreDue) {
       this.#edgesAreDue = false;
@@ -79,7 +79,7 @@ export class BatchAnswer {
   }
 
   /** The counts, as the whole answer or as its last line. */
-  async succeed(load: BulkLoad, elapsedMs: number, idCount: number): Promise<void> {
+  async succeed(load: RecordLoad, elapsedMs: number, idCount: number): Promise<void> {
     const {exchange} = this.#options;
     const {counts} = load;
     const body: Fields = {
@@ -99,7 +99,7 @@ export class BatchAnswer {
   }
 
   /** The error with the counts; before the first line with a status of its own. */
-  async fail(load: BulkLoad, error: unknown): Promise<void> {
+  async fail(load: RecordLoad, error: unknown): Promise<void> {
     if (error instanceof AssertionFailure) throw error;
     const {exchange} = this.#options;
     if (exchange.response.destroyed) return;
@@ -109,7 +109,7 @@ export class BatchAnswer {
     await exchange.endStream(`${JSON.stringify({error: last})}\n`);
   }
 
-  #failure(load: BulkLoad, error: unknown): {readonly status: number; readonly body: Fields} {
+  #failure(load: RecordLoad, error: unknown): {readonly status: number; readonly body: Fields} {
     const {exchange} = this.#options;
     const {context, requestId} = exchange;
     const answer = failureAnswer(error, {requestId, hidesDetail: context.hidesDetail});
@@ -150,7 +150,7 @@ export class BatchAnswer {
     return {idMapping: fieldsOf([...this.#mapping])};
   }
 
-  #tellVertices(load: BulkLoad): void {
+  #tellVertices(load: RecordLoad): void {
     this.#vertices = load.counts.vertices;
     const pairs: [string, string][] = [];
     for (let at = 0; at + 1 < this.#ids.length; at += 2) {
@@ -191,7 +191,7 @@ function fieldsOf(pairs: readonly (readonly [string, string])[]): Fields {
   return Object.fromEntries(pairs);
 }
 
-function progressOf({phase, counts}: BulkLoad): Fields {
+function progressOf({phase, counts}: RecordLoad): Fields {
   return {
     phase,
     verticesCreated: counts.vertices,
@@ -202,7 +202,7 @@ function progressOf({phase, counts}: BulkLoad): Fields {
   };
 }
 
-function countsOf(load: BulkLoad): Fields {
+function countsOf(load: RecordLoad): Fields {
   const {counts} = load;
   return {
     verticesCreated: counts.vertices,
@@ -215,6 +215,6 @@ function countsOf(load: BulkLoad): Fields {
   };
 }
 
-function withoutId({counts}: BulkLoad): Fields {
+function withoutId({counts}: RecordLoad): Fields {
   return counts.verticesWithoutId === 0 ? {} : {verticesWithoutId: counts.verticesWithoutId};
 }

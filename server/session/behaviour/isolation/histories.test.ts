@@ -17,7 +17,7 @@ import {assertIntegrity} from '#server/simulation/integrity.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 import {BulkIds} from '../../bulk-ids.ts';
 import {SpilledIds} from '../../bulk-ids-disk.ts';
-import {BulkLoad} from '../../bulk-load.ts';
+import {BulkLoad} from '../../loads/bulk-load.ts';
 import type {SessionService} from '../../service.ts';
 import type {RunRequest} from '../../session.ts';
 

@@ -13,8 +13,8 @@ import {createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
-import {BulkIds} from './bulk-ids.ts';
-import {SpilledIds} from './bulk-ids-disk.ts';
+import {BulkIds} from '../bulk-ids.ts';
+import {SpilledIds} from '../bulk-ids-disk.ts';
 import {BulkLoad} from './bulk-load.ts';
 
 const batchSize = 3;

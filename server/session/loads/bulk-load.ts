@@ -20,13 +20,13 @@ import type {BulkEntry} from '#server/bulk/entry.ts';
 import {JsonLineReader} from '#server/bulk/json-line.ts';
 import type {BulkType} from '#server/bulk/type.ts';
 import {BulkWriter, type EdgeEnd} from '#server/bulk/writer.ts';
-import type {BulkIds} from './bulk-ids.ts';
-import type {MadeRecord} from './record-calls.ts';
+import type {BulkIds} from '../bulk-ids.ts';
+import type {MadeRecord} from '../record-calls.ts';
 import {LineSplitter} from './bulk-lines.ts';
-import {schemaVersionFor} from './schema/bulk-schema.ts';
-import type {DatabaseSession} from './connections/database-session.ts';
-import type {TypeGuard} from './guarded-graph.ts';
-import {refusalOf} from './statements/outcome.ts';
+import {schemaVersionFor} from '../schema/bulk-schema.ts';
+import type {DatabaseSession} from '../connections/database-session.ts';
+import type {TypeGuard} from '../guarded-graph.ts';
+import {refusalOf} from '../statements/outcome.ts';
 
 export interface BulkLoadOptions {
   readonly session: DatabaseSession;
@@ -60,6 +60,8 @@ export interface BulkLoadOptions {
   /** All of them are. */
   readonly onVerticesEnd: () => void;
   readonly onEdges: () => void;
+  /** Nothing more comes. */
+  readonly onClose?: () => void;
 }
 
 export interface BulkCounts {
@@ -146,6 +148,17 @@ export class BulkLoad {
   async abandon(): Promise<void> {
     await this.#flush();
     await this.#options.session.views.followAll();
+  }
+
+  /** How many temporary ids its vertices have. */
+  get idCount(): number {
+    return this.#options.ids.size;
+  }
+
+  /** Gives back what it holds; what is committed stays. Call it once. */
+  close(): void {
+    this.#options.ids.close();
+    this.#options.onClose?.();
   }
 
   /** Rights may have changed since the last piece. */
