@@ -5,6 +5,7 @@
  *
  * Measured is the processor time of the thread, which a busy machine does not stretch.
  */
+import {indexFamilies} from '#server/indexes/families.ts';
 import assert from 'node:assert/strict';
 import {batchRowsDefault, pause} from '#server/execution/batch.ts';
 import {Budget} from '#server/execution/budget.ts';
@@ -51,12 +52,14 @@ function engineRun(
   {plan, keeps = true}: OwnPoint,
 ): EngineRun {
   const stored = world.stored(database);
-  const {catalog, schema} = new DatabaseSchema(stored, {
+  const {context: read} = new DatabaseSchema(stored, {
+    families: indexFamilies,
     recordBytesMax: 1 << 20,
     indexKeyBytesMax: 1 << 10,
     staleReadCheck: false,
     defaultsOf: () => () => null,
-  }).context;
+  });
+  const {catalog, schema} = read;
   const [clock, random, timers] = [createClock(), createRandom(), createTimers()];
   const memory = new CacheMemory(() => (keeps ? memoryBytesMax : 0));
   const kept: DerivedCaches = {
@@ -74,7 +77,7 @@ function engineRun(
   return parameters => {
     const reader = stored.read();
     const context: ExecutionContext = {
-      graph: new GraphReader(reader, catalog, schema, kept),
+      graph: new GraphReader(reader, read, kept),
       catalog,
       parameters,
       clock,

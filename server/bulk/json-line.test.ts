@@ -2,6 +2,7 @@
  * The one-pass reader of lines against the general one: where it does not give up, both leave the
  * same record behind, and it never accepts a line that the general one refuses. Holds invariant U1.
  */
+import {indexFamilies} from '#server/indexes/families.ts';
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import fc from 'fast-check';
@@ -44,7 +45,8 @@ function newDraft(): BulkDraft {
     defaults: () => null,
     recordBytesMax: 1 << 20,
     bucketTurns: new Map(),
-    workspace: new RecordWorkspace(catalog),
+    families: indexFamilies,
+    workspace: new RecordWorkspace(catalog, indexFamilies),
   });
 }
 

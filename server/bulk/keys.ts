@@ -8,8 +8,8 @@
 import {ByteWriter} from '#server/base/byte-writer.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
-import {familyOf} from '#server/catalog/index-families.ts';
-import {declaredParts, keyText as valuesText, keysOfRecord} from '#server/indexes/index-parts.ts';
+import type {EntriesOf, IndexFamilies} from '#server/indexes/index-family.ts';
+import {declaredParts, keyText as valuesText, keyWriter} from '#server/indexes/index-parts.ts';
 import {indexKeyPrefix} from '#server/layout/index-key.ts';
 import {putRid, ridBytes} from '#server/layout/namespace.ts';
 import {type DataType, isWholeNumberType} from '#server/model/data-type.ts';
@@ -21,6 +21,7 @@ import {duplicateRefusal} from '#server/records/indexes.ts';
 interface IndexPlan {
   readonly index: IndexDefinition;
   readonly declared: readonly (DataType | undefined)[];
+  readonly entriesOf: EntriesOf;
   /** The property whose plain values are keys; undefined when keys are made the general way. */
   readonly plain: string | undefined;
 }
@@ -96,7 +97,7 @@ export class BulkKeys {
   }
 
   #make(plan: IndexPlan, record: KeyedRecord): void {
-    const {index, declared, plain} = plan;
+    const {index, declared, entriesOf, plain} = plan;
     const out = this.#bytes;
     const value = plain === undefined ? undefined : this.#draft.get(plain);
     if (typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value))) {
@@ -111,7 +112,8 @@ export class BulkKeys {
     }
     const {rid, from, to} = record;
     const get = (name: string) => this.#draft.get(name);
-    for (const {key, value: rest, unique} of keysOfRecord(index, declared, rid, {from, to, get})) {
+    const entries = entriesOf(index, declared, rid, {from, to, get}, keyWriter());
+    for (const {key, value: rest, unique} of entries) {
       const keyStart = out.length;
       out.raw(key);
       const keyEnd = out.length;
@@ -129,25 +131,27 @@ export class BulkKeys {
   #planOf(index: IndexDefinition): IndexPlan {
     const known = this.#plans.get(index.id);
     if (known?.index === index) return known;
-    const made = planOf(index, this.#draft.catalog);
+    const {catalog, families} = this.#draft.context;
+    const made = planOf(index, catalog, families);
     this.#plans.set(index.id, made);
     return made;
   }
 }
 
-function planOf(index: IndexDefinition, catalog: Catalog): IndexPlan {
+function planOf(index: IndexDefinition, catalog: Catalog, families: IndexFamilies): IndexPlan {
   const type = catalog.typeById(index.typeId);
   const declared = type === undefined ? [] : declaredParts(index, type);
   const [property, ...others] = index.properties;
+  const {isKeyed, entriesOf} = families.of(index);
   const isPlain =
-    familyOf(index).isKeyed &&
+    isKeyed &&
     property !== undefined &&
     others.length === 0 &&
     property.by === undefined &&
     !property.ignoreCase &&
     !property.name.startsWith('@') &&
     isPlainType(declared[0]);
-  return {index, declared, plain: isPlain ? property.name : undefined};
+  return {index, declared, entriesOf, plain: isPlain ? property.name : undefined};
 }
 
 /** Whole numbers and texts of these are given back by their keys as they were. */

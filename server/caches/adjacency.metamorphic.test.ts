@@ -137,7 +137,7 @@ class History {
   #delete(writer: RecordWriter, vertex: Rid): void {
     const {context, database} = this.#database;
     const reader = database.read();
-    const graph = new GraphReader(reader, context.catalog, context.schema);
+    const graph = new GraphReader(reader, context);
     const [hop] = drained(graph.hops([vertex], {direction: 'both', types: undefined}), 5);
     reader.close();
     if (hop !== undefined && this.#roll(4) > 0) writer.delete(hop.edge);
@@ -167,11 +167,11 @@ class History {
   }
 
   #compare(reader: ReadContext): void {
-    const {catalog, schema} = this.#database.context;
-    const plain = new GraphReader(reader, catalog, schema);
-    const packed = new GraphReader(reader, catalog, schema, kept(this.#snapshot));
+    const {context} = this.#database;
+    const plain = new GraphReader(reader, context);
+    const packed = new GraphReader(reader, context, kept(this.#snapshot));
     const sent = new SharedAdjacency(structuredClone(this.#snapshot.share(reader.viewIndex)));
-    const elsewhere = new GraphReader(reader, catalog, schema, kept(sent));
+    const elsewhere = new GraphReader(reader, context, kept(sent));
     const names = choices[this.#roll(choices.length)] ?? [];
     const direction = directions[this.#roll(directions.length)] ?? 'out';
     const portion = 1 + this.#roll(10);

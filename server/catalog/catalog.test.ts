@@ -2,6 +2,7 @@
  * The schema as a value: look-ups over inheritance, what changes refuse, and that the stored
  * form gives back the same schema. Holds invariant C1.
  */
+import {declaredFamilies} from './index-families.ts';
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
@@ -89,7 +90,7 @@ test('the stored form gives back the same schema', () => {
     own('lib.one'),
     trigger('t', 'Person'),
   );
-  const again = decodeCatalog(new CatalogEncoder().encode(catalog));
+  const again = decodeCatalog(new CatalogEncoder().encode(catalog), declaredFamilies);
   assert.deepEqual(again.data, catalog.data);
   assert.equal(again.requireType('Human').name, 'Person');
 });
@@ -102,7 +103,10 @@ test('a schema whose records may be compressed has a format of its own, and keep
   const compressed = build(...people, c =>
     createProperty(c, {...requested, attributes: {external: true, compression: 'auto'}}),
   );
-  const {properties} = decodeCatalog(new CatalogEncoder().encode(compressed)).requireType('Worker');
+  const {properties} = decodeCatalog(
+    new CatalogEncoder().encode(compressed),
+    declaredFamilies,
+  ).requireType('Worker');
   assert.equal(properties.get('text')?.external, true);
   assert.equal(properties.get('text')?.compression, 'auto');
   assert.deepEqual([formatOf(plain), formatOf(compressed)], [2, 3]);
@@ -114,11 +118,11 @@ test('a schema whose records may be compressed has a format of its own, and keep
 test('a schema stored before there were functions and triggers is read', () => {
   const {functions: _, triggers: __, ...before} = build(...people).data;
   const bytes = utf8Bytes(JSON.stringify({format: 1, data: {...before, settings: {}}}));
-  const read = decodeCatalog(bytes);
+  const read = decodeCatalog(bytes, declaredFamilies);
   assert.deepEqual([read.functions, read.triggers], [[], []]);
   assert.equal(read.requireType('Worker').triggers.length, 0);
   const unknown = utf8Bytes(JSON.stringify({format: 5, data: {}}));
-  assert.throws(() => decodeCatalog(unknown), /unknown format/);
+  assert.throws(() => decodeCatalog(unknown, declaredFamilies), /unknown format/);
 });
 
 test('a trigger is one of the subtypes too, and goes with its type', () => {
@@ -202,7 +206,12 @@ const refused: readonly (readonly [string, RefusalCode, RegExp, (c: Catalog) => 
     c => dropProperty(c, 'Person', 'name'),
   ],
   ['an unknown index', 'schema.unknown-index', /not found/, c => dropIndex(c, 'nope')],
-  ['a kind of a later model', 'not-available', /GEOSPATIAL/, () => parseIndexKind('geospatial')],
+  [
+    'a kind of a later model',
+    'not-available',
+    /GEOSPATIAL/,
+    () => parseIndexKind('geospatial', declaredFamilies),
+  ],
   [
     'light documents',
     'schema.conflict',

@@ -17,10 +17,13 @@ import type {
   TriggerDefinition,
 } from './definition.ts';
 import {emptyCatalogData} from './definition.ts';
+import {type DeclaredFamilies, declaredFamilies} from './index-families.ts';
 import {nearestNameHint} from './nearest-name.ts';
 
 export class Catalog {
   readonly data: CatalogData;
+  /** The families that its indexes may be of. */
+  readonly families: DeclaredFamilies;
   private readonly typesById: ReadonlyMap<number, CatalogType>;
   private readonly typesByName = new Map<string, CatalogType>();
   private readonly typesByBucket = new Map<number, CatalogType>();
@@ -32,8 +35,9 @@ export class Catalog {
   /** Indexes in force; one that is built to take the place of another has its name as well. */
   readonly indexes: readonly IndexDefinition[];
 
-  constructor(data: CatalogData = emptyCatalogData) {
+  constructor(data: CatalogData = emptyCatalogData, families: DeclaredFamilies = declaredFamilies) {
     this.data = data;
+    this.families = families;
     this.typesById = linkTypes(data);
     for (const type of this.typesById.values()) {
       for (const alias of type.definition.aliases) this.typesByName.set(alias, type);

@@ -17,7 +17,7 @@ import type {
   IndexProperty,
   NullStrategy,
 } from './definition.ts';
-import {familyOf, indexFamilies, type IndexFamily, indexOptions} from './index-families.ts';
+import {type DeclaredFamilies, type DeclaredFamily, indexOptions} from './index-families.ts';
 import {nearestNameHint} from './nearest-name.ts';
 
 const propertiesMax = 16;
@@ -35,24 +35,16 @@ export interface NewIndex {
   readonly metadata?: MapValue | undefined;
 }
 
-const kinds: Readonly<Record<string, {readonly kind: IndexKind; readonly unique: boolean}>> = {
-  UNIQUE: {kind: 'ordered', unique: true},
-  NOTUNIQUE: {kind: 'ordered', unique: false},
-  UNIQUE_HASH: {kind: 'hash', unique: true},
-  NOTUNIQUE_HASH: {kind: 'hash', unique: false},
-  FULL_TEXT: {kind: 'text', unique: false},
-  LSM_SPARSE_VECTOR: {kind: 'sparse', unique: false},
-  LSM_VECTOR: {kind: 'dense', unique: false},
-};
 const laterKinds = ['GEOSPATIAL'];
 
 /** Reads the word behind CREATE INDEX ... (p): UNIQUE, NOTUNIQUE_HASH, ... */
-export function parseIndexKind(word: string): {
-  readonly kind: IndexKind;
-  readonly unique: boolean;
-} {
+export function parseIndexKind(
+  word: string,
+  families: DeclaredFamilies,
+): {readonly family: DeclaredFamily; readonly unique: boolean} {
+  const found = families.ofWord(word);
+  if (found !== undefined) return found;
   const upper = word.toUpperCase();
-  if (Object.hasOwn(kinds, upper)) return kinds[upper] as {kind: IndexKind; unique: boolean};
   if (laterKinds.includes(upper)) {
     throw new Refusal('not-available', `Index type '${upper}' is not available yet`);
   }
@@ -82,13 +74,13 @@ export function freeIndexName(
 ): string {
   const name = automaticIndexName(typeName, properties);
   const taken = catalog.index(name);
-  if (taken === undefined || isAlike(taken, kind)) return name;
-  return `${name}_${indexFamilies[kind].typeName.toLowerCase()}`;
+  if (taken === undefined || isAlike(catalog, taken, kind)) return name;
+  return `${name}_${catalog.families.of({kind}).typeName.toLowerCase()}`;
 }
 
 /** Keyed families stand in for each other, of the others each is alone. */
-function isAlike(index: IndexDefinition, kind: IndexKind): boolean {
-  return indexFamilies[kind].isKeyed ? familyOf(index).isKeyed : index.kind === kind;
+function isAlike({families}: Catalog, index: IndexDefinition, kind: IndexKind): boolean {
+  return families.of({kind}).isKeyed ? families.of(index).isKeyed : index.kind === kind;
 }
 
 /**
@@ -112,10 +104,10 @@ export function createIndex(catalog: Catalog, requested: NewIndex): SchemaChange
     throw new Refusal('argument', `an index has 1 to ${propertiesMax} properties`);
   }
   for (const property of requested.properties) checkIndexProperty(type, property);
-  const family = indexFamilies[requested.kind];
-  family.checkProperties(type, requested.properties);
+  const family = catalog.families.of(requested);
+  family.checkProperties?.(type, requested.properties);
   requireNullStrategy(family, requested.nullStrategy);
-  const options = indexOptions(requested.kind, requested.metadata, requested.properties);
+  const options = indexOptions(family, requested.metadata, requested.properties);
   const name = requested.name ?? freeIndexName(catalog, type.name, requested);
   checkName(name, 'index');
   if (catalog.index(name) !== undefined) throw existsRefusal('INDEX', name);
@@ -161,7 +153,8 @@ export function sameIndex(
     .ownIndexes(type.id)
     .find(
       index =>
-        automaticIndexName('', index.properties) === wanted && isAlike(index, requested.kind),
+        automaticIndexName('', index.properties) === wanted &&
+        isAlike(catalog, index, requested.kind),
     );
 }
 
@@ -238,7 +231,7 @@ export function dropIndex(catalog: Catalog, name: string): SchemaChange {
 
 /** What has no value has no place in a search. */
 function requireNullStrategy(
-  {isKeyed, typeName}: IndexFamily,
+  {isKeyed, typeName}: DeclaredFamily,
   strategy: NullStrategy | undefined,
 ): void {
   if (isKeyed || strategy === undefined || strategy === 'SKIP') return;

@@ -28,7 +28,7 @@ export function change(
 ): SchemaChange {
   const data = {...catalog.data, ...changes, version: catalog.data.version + 1};
   return {
-    catalog: new Catalog(data),
+    catalog: new Catalog(data, catalog.families),
     bucketIdsDropped: work.bucketIdsDropped ?? [],
     indexIdsDropped: work.indexIdsDropped ?? [],
     indexesToBuild: work.indexesToBuild ?? [],

@@ -1,4 +1,5 @@
 /** Settings of one database: which may be set, with what, and that null gives them back. */
+import {declaredFamilies} from './index-families.ts';
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
@@ -36,7 +37,7 @@ for (const [key, value, code, because] of refused) {
 
 test('a value stays with the catalog as its row reads it, and null gives it back', () => {
   const set = setDatabaseSetting(new Catalog(), 'svc.command.timeout', '30s').catalog;
-  const stored = decodeCatalog(new CatalogEncoder().encode(set));
+  const stored = decodeCatalog(new CatalogEncoder().encode(set), declaredFamilies);
   assert.equal(databaseSetting(stored, 'svc.command.timeout'), 30_000);
   assert.equal(databaseSetting(stored, 'svc.txRetries'), undefined);
   const back = setDatabaseSetting(stored, 'svc.command.timeout', null).catalog;

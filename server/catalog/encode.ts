@@ -10,8 +10,8 @@ import {jsonText} from '#server/model/json.ts';
 import {parseJson} from '#server/model/json-parser.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import {Catalog} from './catalog.ts';
-import type {CatalogData} from './definition.ts';
-import {familyOf} from './index-families.ts';
+import {type CatalogData, emptyCatalogData} from './definition.ts';
+import type {DeclaredFamilies} from './index-families.ts';
 
 /** Since there are functions and triggers. */
 const format = 2;
@@ -37,7 +37,7 @@ export class CatalogEncoder {
   /** The texts of the catalog that was written last. */
   #texts: ReadonlyMap<object, string> = new Map();
 
-  encode({data}: Catalog): Uint8Array {
+  encode({data, families}: Catalog): Uint8Array {
     const texts = new Map<object, string>();
     const textOf = (definition: object): string => {
       const text = this.#texts.get(definition) ?? jsonText(toValue(definition));
@@ -49,7 +49,7 @@ export class CatalogEncoder {
       return `"${name}":${isList ? `[${field.map(textOf).join(',')}]` : jsonText(toValue(field))}`;
     });
     this.#texts = texts;
-    const hasSearch = data.indexes.some(index => !familyOf(index).isKeyed);
+    const hasSearch = data.indexes.some(index => !families.of(index).isKeyed);
     const compressing = data.foldsValues === true ? formatCompressing : format;
     const shape = hasSearch ? formatSearch : compressing;
     return utf8Bytes(`{"format":${shape},"data":{${fields.join(',')}}}`);
@@ -84,8 +84,26 @@ function isSame(left: unknown, right: unknown): boolean {
   return left.length === right.length && left.every((one, at) => isSame(one, right[at]));
 }
 
-/** @throws {Corruption} when the bytes are not an encoded catalog of a known format. */
-export function decodeCatalog(bytes: Uint8Array): Catalog {
+/**
+ * The catalog of stored bytes; an empty one where nothing is stored.
+ *
+ * @throws {Corruption} when the bytes are not an encoded catalog of a known format, and for indexes
+ * of a family that is none of `families`.
+ */
+export function decodeCatalog(bytes: Uint8Array | undefined, families: DeclaredFamilies): Catalog {
+  if (bytes === undefined) return new Catalog(undefined, families);
+  const data = decodeCatalogData(bytes);
+  const unknown = data.indexes.find(({kind}) => !families.has(kind));
+  if (unknown === undefined) return new Catalog(data, families);
+  throw new Corruption(
+    `the stored catalog has an index '${unknown.name}' of family '${unknown.kind}', ` +
+      'which is not known here',
+  );
+}
+
+/** Works like `decodeCatalog` for whoever asks for names alone, whatever its indexes are of. */
+export function decodeCatalogData(bytes: Uint8Array | undefined): CatalogData {
+  if (bytes === undefined) return emptyCatalogData;
   const read = readDocument(bytes);
   if (!(read instanceof Map) || !known.has(read.get('format'))) {
     throw new Corruption('the stored catalog has an unknown format');
@@ -93,11 +111,7 @@ export function decodeCatalog(bytes: Uint8Array): Catalog {
   const data = read.get('data');
   if (!(data instanceof Map)) throw new Corruption('the stored catalog has no data');
   const stored = fromValue(data, 'data') as CatalogData;
-  return new Catalog({
-    ...stored,
-    functions: stored.functions ?? [],
-    triggers: stored.triggers ?? [],
-  });
+  return {...stored, functions: stored.functions ?? [], triggers: stored.triggers ?? []};
 }
 
 function readDocument(bytes: Uint8Array): Value {

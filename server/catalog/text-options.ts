@@ -5,7 +5,7 @@
  * Each field may have an analyzer and a boost of its own (`title_analyzer`, `title_boost`); texts
  * and queries may be analyzed differently (`index_analyzer`, `query_analyzer`).
  */
-import {conflictRefusal} from './change.ts';
+import {Refusal} from '#server/base/errors.ts';
 import type {CatalogType} from './catalog-type.ts';
 import type {IndexDefinition, IndexProperty} from './definition.ts';
 import type {OptionRule, OptionTable} from './option-table/option-table.ts';
@@ -92,12 +92,16 @@ const textTypes: ReadonlySet<string> = new Set(['STRING', 'ANY']);
 export function textProperties(type: CatalogType, properties: readonly IndexProperty[]): void {
   for (const {name, by, ignoreCase} of properties) {
     if (ignoreCase) {
-      throw conflictRefusal('a FULL_TEXT index folds case by its analyzer: leave out COLLATE CI');
+      throw new Refusal(
+        'schema.conflict',
+        'a FULL_TEXT index folds case by its analyzer: leave out COLLATE CI',
+      );
     }
     const property = type.properties.get(name);
     const isText = by === undefined ? textTypes.has(property?.type ?? '') : by === 'item';
     if (isText) continue;
-    throw conflictRefusal(
+    throw new Refusal(
+      'schema.conflict',
       `a FULL_TEXT index is on a STRING, or on a LIST BY ITEM, and '${name}' is neither`,
     );
   }

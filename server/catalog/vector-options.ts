@@ -10,7 +10,6 @@
 import {Refusal} from '#server/base/errors.ts';
 import {numberArrayTypes} from '#server/model/array-conversion.ts';
 import type {MapValue} from '#server/model/value.ts';
-import {conflictRefusal} from './change.ts';
 import type {CatalogType} from './catalog-type.ts';
 import type {IndexDefinition, IndexProperty} from './definition.ts';
 import type {OptionRule, OptionTable} from './option-table/option-table.ts';
@@ -49,7 +48,8 @@ export function sparseProperties(type: CatalogType, properties: readonly IndexPr
       return isList && by === undefined && !ignoreCase;
     });
   if (isPair) return;
-  throw conflictRefusal(
+  throw new Refusal(
+    'schema.conflict',
     'an LSM_SPARSE_VECTOR index is on two properties: the dimensions (a list or array of whole ' +
       'numbers) and their weights (a list or array of numbers)',
   );
@@ -167,7 +167,8 @@ export function denseProperties(type: CatalogType, properties: readonly IndexPro
   const property = first && type.properties.get(first.name);
   const isVector = property !== undefined && listTypes.has(property.type);
   if (properties.length === 1 && isVector && first?.by === undefined && !first?.ignoreCase) return;
-  throw conflictRefusal(
+  throw new Refusal(
+    'schema.conflict',
     'an LSM_VECTOR index is on one property that holds vectors: an array or list of numbers',
   );
 }

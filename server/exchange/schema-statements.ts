@@ -116,26 +116,19 @@ function customOf(custom: MapValue): string {
   return ` CUSTOM ${entries.join(', ')}`;
 }
 
-const indexWords = {
-  text: 'FULL_TEXT',
-  sparse: 'LSM_SPARSE_VECTOR',
-  dense: 'LSM_VECTOR',
-} as const;
-
 function createIndex(catalog: Catalog, index: IndexDefinition): string {
-  const {name, typeId, properties, kind, unique, nullStrategy, options} = index;
+  const {name, typeId, properties, unique, nullStrategy, options} = index;
+  const family = catalog.families.of(index);
   const items = properties.map(({name: property, by, ignoreCase}) => {
     const path = property.startsWith('@') ? property : property.split('.').map(printName).join('.');
     return path + (by === undefined ? '' : ` BY ${by}`) + (ignoreCase ? ' COLLATE CI' : '');
   });
-  const isPlain = kind === 'ordered' || kind === 'hash';
-  const word = isPlain ? (unique ? 'UNIQUE' : 'NOTUNIQUE') : indexWords[kind];
+  const word = unique ? (family.uniqueWord ?? family.word) : family.word;
   const type = printName(catalog.typeById(typeId)?.name ?? '');
   return [
     `CREATE INDEX ${printName(name)} IF NOT EXISTS ON ${type} (${items.join(', ')}) ${word}`,
-    isPlain ? ` NULL_STRATEGY ${nullStrategy}` : '',
+    family.isKeyed ? ` NULL_STRATEGY ${nullStrategy}` : '',
     options === undefined ? '' : ` METADATA ${jsonText(options)}`,
-    kind === 'hash' ? ' ENGINE HASH' : '',
   ].join('');
 }
 

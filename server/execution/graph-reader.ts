@@ -9,6 +9,7 @@ import {indexOfKind} from '#server/catalog/change-index.ts';
 import {denseOptionsOf} from '#server/catalog/vector-options.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {betweenRanges, EdgeCursor} from '#server/indexes/edge-cursor.ts';
+import type {IndexFamilies} from '#server/indexes/index-family.ts';
 import {IndexSearch} from '#server/indexes/range.ts';
 import {
   type Effort,
@@ -31,6 +32,7 @@ import {type RecordValue, Rid, type Value} from '#server/model/value.ts';
 import {StrayMembers} from '#server/records/members.ts';
 import {counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
 import {CompressedValueReader} from '#server/records/compressed-values.ts';
+import type {ReadSchema} from '#server/records/context.ts';
 import {loadMany, loadRecord} from '#server/records/read.ts';
 import type {ScanRange} from '#server/storage/store.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
@@ -80,6 +82,7 @@ const sampledBytesMax = 256 << 10;
 export class GraphReader implements Graph {
   readonly #reader: ReadContext;
   readonly #catalog: Catalog;
+  readonly #families: IndexFamilies;
   readonly #schema: RecordSchema;
   readonly #kept: DerivedCaches;
   readonly #folds: CompressedValueReader;
@@ -93,8 +96,7 @@ export class GraphReader implements Graph {
    */
   constructor(
     reader: ReadContext,
-    catalog: Catalog,
-    schema: RecordSchema,
+    {catalog, families, schema}: ReadSchema,
     kept: DerivedCaches = noCaches,
     asked?: ReadonlySet<string>,
   ) {
@@ -105,6 +107,7 @@ export class GraphReader implements Graph {
     );
     this.#reader = reader;
     this.#catalog = catalog;
+    this.#families = families;
     this.#schema = schema;
   }
 
@@ -330,7 +333,7 @@ export class GraphReader implements Graph {
     const near: NearSource['near'] = graph && ((vector, wish) => graph.near(reader, vector, wish));
     const sparseWindow = lists?.sparseWindow ?? sparseWindowUsual;
     const source = {reader, index, kept, effort, sparseWindow, near};
-    return searchRanked(source, {query, k, ...this.#restriction(only)});
+    return searchRanked(source, {query, k, ...this.#restriction(only)}, this.#families);
   }
 
   /** To the records of a type: by their buckets alone, where no record lies in another's. */
@@ -366,7 +369,12 @@ export class GraphReader implements Graph {
     if (known !== undefined) return known;
     const index = this.#catalog.requireIndex(name);
     const type = this.#catalog.typeById(index.typeId);
-    const search = new IndexSearch(this.#reader, index, type ?? this.#catalog.requireType(name));
+    const search = new IndexSearch(
+      this.#reader,
+      index,
+      type ?? this.#catalog.requireType(name),
+      this.#catalog.families.of(index),
+    );
     this.#searches ??= new Map();
     this.#searches.set(name, search);
     return search;

@@ -16,6 +16,7 @@ import {WrittenEntry} from './written-entry.ts';
  */
 export function denseEntries(
   index: IndexDefinition,
+  _declared: unknown,
   rid: Rid,
   record: IndexedRecord,
   out: ByteWriter,

@@ -17,9 +17,6 @@ import {parseDecimal} from '#server/model/decimal.ts';
 import {jsonText} from '#server/model/json.ts';
 import {isNumberValue, numberText} from '#server/model/number.ts';
 import {ridOfText} from '#server/model/rid.ts';
-import {denseEntries} from './dense-entries.ts';
-import {sparseEntries} from './sparse-entries.ts';
-import {textEntries} from './text-entries.ts';
 import {EmbeddedValue, type MapValue, type Rid, type Value} from '#server/model/value.ts';
 
 const keyBytesUsual = 64;
@@ -65,21 +62,17 @@ export function declaredParts(
 }
 
 /**
- * The entries of `record` under `index`. `declared` is `declaredParts` of the index's type. They
- * are appended to `out`, and good as long as nobody clears that.
+ * The entries of `record` under an ordered or a hash index (see `EntriesOf`).
  *
  * @throws {Refusal} `value.validation` for a null key where the index says ERROR.
  */
-export function keysOfRecord(
+export function keyedEntries(
   index: IndexDefinition,
   declared: readonly (DataType | undefined)[],
   rid: Rid,
   record: IndexedRecord,
-  out = keyWriter(),
+  out: ByteWriter,
 ): readonly IndexKey[] {
-  if (index.kind === 'text') return textEntries(index, rid, record, out);
-  if (index.kind === 'dense') return denseEntries(index, rid, record, out);
-  if (index.kind === 'sparse') return sparseEntries(index, rid, record, out);
   const {properties} = index;
   const [first] = properties;
   if (properties.length === 1 && first !== undefined && first.by === undefined) {

@@ -11,7 +11,7 @@ import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition, IndexProperty} from '#server/catalog/definition.ts';
-import {familyOf} from '#server/catalog/index-families.ts';
+import type {DeclaredFamily} from '#server/catalog/index-families.ts';
 import {
   indexKeyPrefix,
   ridOfEntry,
@@ -46,14 +46,16 @@ const pointBufferBytes = 4 << 10;
 
 export class IndexSearch {
   readonly index: IndexDefinition;
+  readonly family: DeclaredFamily;
   private readonly reader: Reader;
   private readonly type: CatalogType;
   private knownParts: readonly (DataType | undefined)[] | undefined;
 
   /** `type` is the one that the index is declared on. */
-  constructor(reader: Reader, index: IndexDefinition, type: CatalogType) {
+  constructor(reader: Reader, index: IndexDefinition, type: CatalogType, family: DeclaredFamily) {
     this.reader = reader;
     this.index = index;
+    this.family = family;
     this.type = type;
   }
 
@@ -89,10 +91,10 @@ export class IndexSearch {
 
   /** Entries in a range. A hash index has no order, so only equal whole keys are in its ranges. */
   range(range: SearchRange, options: {readonly descending?: boolean} = {}): EntryCursor {
-    if (!familyOf(this.index).isOrdered) {
+    if (!this.family.isOrdered) {
       throw new Refusal(
         'query.execution',
-        `index '${this.index.name}' is a ${familyOf(this.index).typeName} index: it knows no order`,
+        `index '${this.index.name}' is a ${this.family.typeName} index: it knows no order`,
         {detail: {index: this.index.name}},
       );
     }
@@ -117,10 +119,10 @@ export class IndexSearch {
   }
 
   private requireKeyed(): void {
-    if (familyOf(this.index).isKeyed) return;
+    if (this.family.isKeyed) return;
     throw new Refusal(
       'query.execution',
-      `index '${this.index.name}' is a ${familyOf(this.index).typeName} index: it has no keys`,
+      `index '${this.index.name}' is a ${this.family.typeName} index: it has no keys`,
       {detail: {index: this.index.name}},
     );
   }

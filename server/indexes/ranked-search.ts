@@ -5,7 +5,7 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
-import {familyOf} from '#server/catalog/index-families.ts';
+import type {IndexFamilies} from './index-family.ts';
 import type {Rid, Value} from '#server/model/value.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
 import type {ScoredRid} from './ranked/best-records.ts';
@@ -69,10 +69,11 @@ export const kindOfQuery: Readonly<Record<RankedQuery['kind'], 'text' | 'sparse'
 export function searchRanked(
   source: IndexSource & NearSource,
   request: RankedRequest,
+  families: IndexFamilies,
 ): readonly ScoredRid[] {
   requireReady(source.index);
   const {query, k, accept} = request;
-  requireFamily(source.index, kindOfQuery[query.kind]);
+  requireFamily(source.index, kindOfQuery[query.kind], families);
   switch (query.kind) {
     case 'text':
       return searchTextIndex(source, {query: {text: query.query, fields: query.fields}, k, accept});
@@ -100,12 +101,16 @@ function requireReady({name, state}: IndexDefinition): void {
   );
 }
 
-function requireFamily(index: IndexDefinition, wanted: 'text' | 'sparse' | 'dense'): void {
+function requireFamily(
+  index: IndexDefinition,
+  wanted: 'text' | 'sparse' | 'dense',
+  families: IndexFamilies,
+): void {
   if (index.kind === wanted) return;
-  const {typeName} = familyOf(index);
+  const {typeName} = families.of(index);
   throw new Refusal(
     'argument',
-    `Index '${index.name}' is ${typeName}, not ${familyOf({kind: wanted}).typeName}`,
+    `Index '${index.name}' is ${typeName}, not ${families.of({kind: wanted}).typeName}`,
     {detail: {index: index.name}},
   );
 }

@@ -23,6 +23,7 @@ import {WrittenEntry} from './written-entry.ts';
 /** None where one of the two lists is null. */
 export function sparseEntries(
   index: IndexDefinition,
+  _declared: unknown,
   rid: Rid,
   record: IndexedRecord,
   out: ByteWriter,

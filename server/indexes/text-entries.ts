@@ -52,6 +52,7 @@ interface Uses {
 /** Appended to `out`, by field, terms in the order of their first place. */
 export function textEntries(
   index: IndexDefinition,
+  _declared: unknown,
   rid: Rid,
   record: IndexedRecord,
   out: ByteWriter,

@@ -13,7 +13,7 @@
 import {createHash} from 'node:crypto';
 import {crc32} from 'node:zlib';
 import {Catalog} from '#server/catalog/catalog.ts';
-import {decodeCatalog} from '#server/catalog/encode.ts';
+import {decodeCatalogData} from '#server/catalog/encode.ts';
 import {keyAfterPrefix, namespace, uint32At} from '#server/layout/namespace.ts';
 import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
 import {type PackedRows, type Reader, RowTooLarge, type Scanner} from '#server/storage/store.ts';
@@ -83,7 +83,7 @@ async function eachComponent(
 ): Promise<ComponentDigest[]> {
   const stored = reader.get(catalogKey);
   // Components are named by the catalog of the same snapshot.
-  const catalog = stored === undefined ? new Catalog() : decodeCatalog(stored);
+  const catalog = new Catalog(decodeCatalogData(stored));
   const digests: ComponentDigest[] = [];
   let rows = createPackedRows(sliceBytes);
   let from: Uint8Array | undefined = new Uint8Array(0);

@@ -45,6 +45,7 @@ import {createServerBackups, type ServerBackups} from './backup/server-backups.t
 import {dataPathsIn} from './data-paths.ts';
 import {createProfiler} from './monitoring/create-profiler.ts';
 import {RuntimeWatch} from './monitoring/runtime-watch.ts';
+import {indexFamilies} from '#server/indexes/families.ts';
 import type {GraphFiles} from '#server/caches/vector-graph.ts';
 import {createGraphFolders} from './runtime/vector-graph-files.ts';
 import {scanHeapMegabytes, ScanThreads} from './scan-threads.ts';
@@ -145,6 +146,7 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
     settings,
     copies,
     compactions: new StoreCompactions(),
+    families: indexFamilies,
     graphFiles: graphFolders(engine, logger, resolve(given.get('svc.server.rootPath'))),
     onRequest: parts.onRequest,
     profiler: administration.profiler,

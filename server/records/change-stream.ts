@@ -17,7 +17,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {Catalog} from '#server/catalog/catalog.ts';
-import {decodeCatalog} from '#server/catalog/encode.ts';
+import {decodeCatalogData} from '#server/catalog/encode.ts';
 import type {NameAllocator} from '#server/catalog/names.ts';
 import type {Database} from '#server/engine/database.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
@@ -212,7 +212,7 @@ export class ChangeStream {
 
   #useCatalog(state: Reader): void {
     const bytes = state.get(catalogKey);
-    const catalog = bytes === undefined ? new Catalog() : decodeCatalog(bytes);
+    const catalog = new Catalog(decodeCatalogData(bytes));
     this.#schema = new CatalogSchema(catalog, this.#names);
   }
 

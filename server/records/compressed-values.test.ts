@@ -97,11 +97,11 @@ function scan(graph: GraphReader, test?: (record: RecordValue) => boolean): Reco
 
 test('a scan reads what lies beside records only for those who ask for it', async () => {
   const database = await filled();
-  const {catalog, schema} = database.context;
+  const {context} = database;
   const {transaction} = database.begin();
   const graphFor = (asked?: ReadonlySet<string>) => {
     const tally = counted(transaction);
-    return {tally, graph: new GraphReader(tally.reader, catalog, schema, noCaches, asked)};
+    return {tally, graph: new GraphReader(tally.reader, context, noCaches, asked)};
   };
   const names = graphFor(new Set(['name', 'packed']));
   const found = scan(names.graph);
@@ -127,9 +127,7 @@ test('a value that did not change is not written again', async () => {
   const database = await filled();
   const {transaction, writer} = database.begin();
   const bucket = database.context.catalog.requireType('Doc').bucketIds[0] ?? 0;
-  const [record] = scan(
-    new GraphReader(transaction, database.context.catalog, database.context.schema),
-  );
+  const [record] = scan(new GraphReader(transaction, database.context));
   assert.ok(record !== undefined && record.rid.bucket === bucket);
   const before = transaction.writeBytes;
   writer.change(record.rid, {set: new Map([['name', 'other']]), remove: []});
@@ -141,7 +139,7 @@ test('what is not the value that belongs to a record is refused', async () => {
   const database = await filled();
   const {schema} = database.context;
   const {transaction} = database.begin();
-  const [record] = scan(new GraphReader(transaction, database.context.catalog, schema));
+  const [record] = scan(new GraphReader(transaction, database.context));
   assert.ok(record !== undefined);
   const id = schema.propertyId('far') ?? 0;
   const key = externalKey(record.rid, id);

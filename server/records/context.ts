@@ -7,6 +7,7 @@ import type {NameAllocator} from '#server/catalog/names.ts';
 import {RecordBuilder} from '#server/layout/record-builder.ts';
 import type {RecordSchema} from '#server/layout/record.ts';
 import type {Value} from '#server/model/value.ts';
+import type {IndexFamilies} from '#server/indexes/index-family.ts';
 import {IndexMaintenance} from './indexes.ts';
 
 /** Evaluates the text of a property's default, for one new record. */
@@ -14,6 +15,8 @@ export type DefaultEvaluator = (text: string) => Value;
 
 export interface RecordContext {
   readonly catalog: Catalog;
+  /** The families of the catalog's indexes, with what their entries are. */
+  readonly families: IndexFamilies;
   readonly names: NameAllocator;
   readonly schema: RecordSchema;
   readonly defaults: DefaultEvaluator;
@@ -26,14 +29,17 @@ export interface RecordContext {
   readonly workspace: RecordWorkspace;
 }
 
+/** The schema under which records are read. */
+export type ReadSchema = Pick<RecordContext, 'catalog' | 'families' | 'schema'>;
+
 /** What the writers under one catalog share because each needs it within one call only. */
 export class RecordWorkspace {
   readonly indexes: IndexMaintenance;
   /** One builder serves one record after another. */
   readonly builder = new RecordBuilder();
 
-  constructor(catalog: Catalog, indexKeyBytesMax?: number) {
-    this.indexes = new IndexMaintenance(catalog, indexKeyBytesMax);
+  constructor(catalog: Catalog, families: IndexFamilies, indexKeyBytesMax?: number) {
+    this.indexes = new IndexMaintenance(catalog, families, indexKeyBytesMax);
   }
 }
 

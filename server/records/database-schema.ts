@@ -6,10 +6,11 @@
  * log order, before the commit that made it resolves. A statement takes `catalog` once and keeps
  * to it: a commit made under an older version is refused as a conflict and runs again.
  */
-import {Catalog} from '#server/catalog/catalog.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {CatalogEncoder, decodeCatalog} from '#server/catalog/encode.ts';
 import {NameDictionary} from '#server/catalog/names.ts';
+import type {IndexFamilies} from '#server/indexes/index-family.ts';
 import {idOfNameKey, nameKey, namesRange} from '#server/layout/name-key.ts';
 import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
 import type {Reader} from '#server/storage/store.ts';
@@ -24,6 +25,7 @@ import {
 const pageBytes = 64 << 10;
 
 export interface DatabaseSchemaOptions {
+  readonly families: IndexFamilies;
   /** `svc.recordSizeMax`. */
   readonly recordBytesMax: number;
   /** `svc.indexKeySizeMax`. */
@@ -45,8 +47,7 @@ export class DatabaseSchema {
 
   constructor(database: Database, options: DatabaseSchemaOptions) {
     this.#options = options;
-    const bytes = database.catalogBytes();
-    this.#context = this.#contextOf(bytes === undefined ? new Catalog() : decodeCatalog(bytes));
+    this.#context = this.#contextOf(decodeCatalog(database.catalogBytes(), options.families));
     learnNames(this.names, database.store);
     database.onName((id, name) => this.names.learn(id, name));
     database.onCatalogChange(changed => {
@@ -75,12 +76,14 @@ export class DatabaseSchema {
     const written = this.#written;
     this.#written = undefined;
     const isOwn = written !== undefined && Buffer.compare(written.bytes, bytes) === 0;
-    return isOwn ? written.catalog : decodeCatalog(bytes);
+    return isOwn ? written.catalog : decodeCatalog(bytes, this.#options.families);
   }
 
   #contextOf(catalog: Catalog): RecordContext {
+    const {families, indexKeyBytesMax} = this.#options;
     return {
       catalog,
+      families,
       names: this.names,
       schema: new CatalogSchema(catalog, this.names),
       defaults: this.#options.defaultsOf(catalog),
@@ -88,7 +91,7 @@ export class DatabaseSchema {
       staleReadCheck:
         databaseSetting(catalog, 'svc.txStaleReadCheck') ?? this.#options.staleReadCheck,
       bucketTurns: this.#bucketTurns,
-      workspace: new RecordWorkspace(catalog, this.#options.indexKeyBytesMax),
+      workspace: new RecordWorkspace(catalog, families, indexKeyBytesMax),
     };
   }
 }

@@ -17,8 +17,9 @@ import {
   declaredParts,
   type IndexedRecord,
   type IndexKey,
-  keysOfRecord,
+  keyWriter,
 } from '#server/indexes/index-parts.ts';
+import type {EntriesOf, IndexFamilies} from '#server/indexes/index-family.ts';
 import {ridOfEntry} from '#server/layout/index-key.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import {ridsEqual, ridText} from '#server/model/rid.ts';
@@ -30,26 +31,35 @@ import type {Transaction} from '#server/transactions/transaction-contract.ts';
 /** `svc.indexKeySizeMax` by default. */
 export const indexKeyBytesMaxDefault = 64 << 10;
 
+/** What makes the entries of one index. */
+interface EntryMaker {
+  readonly declared: readonly (DataType | undefined)[];
+  readonly entriesOf: EntriesOf;
+}
+
 export class IndexMaintenance {
   private readonly catalog: Catalog;
+  private readonly families: IndexFamilies;
   private readonly keyBytesMax: number;
   /** What `insert` makes entries in. */
   private readonly scratch = new Scratch();
-  private readonly declared = new Map<number, readonly (DataType | undefined)[]>();
+  private readonly makers = new Map<number, EntryMaker>();
 
-  constructor(catalog: Catalog, keyBytesMax = indexKeyBytesMaxDefault) {
+  constructor(catalog: Catalog, families: IndexFamilies, keyBytesMax = indexKeyBytesMaxDefault) {
     this.catalog = catalog;
+    this.families = families;
     this.keyBytesMax = keyBytesMax;
   }
 
-  /** The entries of a record under one index, made in `out` (see `keysOfRecord`). */
+  /** The entries of a record under one index, made in `out` (see `EntriesOf`). */
   keysOf(
     index: IndexDefinition,
     rid: Rid,
     record: IndexedRecord,
-    out?: ByteWriter,
+    out: ByteWriter = keyWriter(),
   ): readonly IndexKey[] {
-    return keysOfRecord(index, this.declaredOf(index), rid, record, out);
+    const {entriesOf, declared} = this.makerOf(index);
+    return entriesOf(index, declared, rid, record, out);
   }
 
   /** Adds the entries of a new record. */
@@ -123,14 +133,15 @@ export class IndexMaintenance {
     this.put(transaction, index, key, rid);
   }
 
-  private declaredOf(index: IndexDefinition): readonly (DataType | undefined)[] {
-    let declared = this.declared.get(index.id);
-    if (declared === undefined) {
+  private makerOf(index: IndexDefinition): EntryMaker {
+    let maker = this.makers.get(index.id);
+    if (maker === undefined) {
       const type = this.catalog.typeById(index.typeId);
-      declared = type === undefined ? [] : declaredParts(index, type);
-      this.declared.set(index.id, declared);
+      const declared = type === undefined ? [] : declaredParts(index, type);
+      maker = {declared, entriesOf: this.families.of(index).entriesOf};
+      this.makers.set(index.id, maker);
     }
-    return declared;
+    return maker;
   }
 }
 

@@ -200,10 +200,12 @@ function check(database: RecordDatabase, reader: Reader, records: Records): void
   checkBeside(reader, expected);
   checkEdges(reader, records);
   const vertices = expected.filter(({known}) => known.ends === undefined);
-  const search = (name: string) =>
-    new IndexSearch(reader, catalog.requireIndex(name), catalog.requireType('V'))
-      .all()
-      .nextEntries(9_999) ?? [];
+  const search = (name: string) => {
+    const index = catalog.requireIndex(name);
+    const family = catalog.families.of(index);
+    const all = new IndexSearch(reader, index, catalog.requireType('V'), family).all();
+    return all.nextEntries(9_999) ?? [];
+  };
   assert.deepEqual(
     search('V[k]').map(entry => `${jsonText(entry.key)} ${ridText(entry.rid)}`),
     vertices

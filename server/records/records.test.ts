@@ -3,6 +3,7 @@
  * by index and by edge, inside the transaction and after its commit; rules of the schema hold;
  * transactions that contradict each other do not both commit.
  */
+import {declaredFamilies} from '#server/catalog/index-families.ts';
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
@@ -38,7 +39,8 @@ class World extends RecordDatabase {
   search(reader: Reader, name: string): IndexSearch {
     const {catalog} = this.context;
     const index = catalog.requireIndex(name);
-    return new IndexSearch(reader, index, catalog.typeById(index.typeId) ?? assert.fail());
+    const type = catalog.typeById(index.typeId) ?? assert.fail();
+    return new IndexSearch(reader, index, type, declaredFamilies.of(index));
   }
 
   scan(reader: Reader, typeName: string): string[] {
@@ -481,11 +483,9 @@ test('an index is built in chunks, and a chunk that met a write is made again', 
   }
   assert.equal(build.recordsDone, 50);
   w.read(reader => {
-    const search = new IndexSearch(
-      reader,
-      declared.requireIndex('T[n]'),
-      declared.requireType('T'),
-    );
+    const index = declared.requireIndex('T[n]');
+    const type = declared.requireType('T');
+    const search = new IndexSearch(reader, index, type, declaredFamilies.of(index));
     const keys = (search.all().nextEntries(99) ?? []).map(entry => entry.key[0]);
     assert.deepEqual(keys, [...Array.from({length: 50}, (_, n) => n).filter(n => n !== 25), 1_000]);
   });
@@ -526,7 +526,9 @@ test('while a unique index is built, a record leaves the entry of its twin alone
   assert.equal((await transaction.commit()).kind, 'committed');
   while (!build.done) await fill(99);
   w.read(reader => {
-    const search = new IndexSearch(reader, catalog.requireIndex('T[n]'), catalog.requireType('T'));
+    const index = catalog.requireIndex('T[n]');
+    const type = catalog.requireType('T');
+    const search = new IndexSearch(reader, index, type, declaredFamilies.of(index));
     const keys = (search.all().nextEntries(99) ?? []).map(entry => entry.key[0]);
     assert.deepEqual(keys, [1, 3]);
   });

@@ -76,7 +76,8 @@ export class ImportSession {
 
   view(): DatabaseView {
     const reader = this.database.read();
-    const {catalog, schema} = this.context;
-    return {catalog, graph: new GraphReader(reader, catalog, schema), close: () => reader.close()};
+    const {context} = this;
+    const graph = new GraphReader(reader, context);
+    return {catalog: context.catalog, graph, close: () => reader.close()};
   }
 }

@@ -5,7 +5,6 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition, PropertyDefinition} from '#server/catalog/definition.ts';
-import {familyOf} from '#server/catalog/index-families.ts';
 import {jsonText} from '#server/model/json.ts';
 import type {Value} from '#server/model/value.ts';
 
@@ -21,7 +20,7 @@ function typeEntry(type: CatalogType, catalog: Catalog): object {
     category: type.kind,
     parentTypes: unlessEmpty(type.superTypes.map(({name}) => name)),
     properties: unlessEmpty(byName(type.definition.properties).map(propertyEntry)),
-    indexes: unlessEmpty(byName(catalog.ownIndexes(type.id)).map(indexEntry)),
+    indexes: unlessEmpty(byName(catalog.ownIndexes(type.id)).map(one => indexEntry(one, catalog))),
   };
 }
 
@@ -39,10 +38,10 @@ function propertyEntry(property: PropertyDefinition): object {
   };
 }
 
-function indexEntry(index: IndexDefinition): object {
+function indexEntry(index: IndexDefinition, {families}: Catalog): object {
   return {
     name: index.name,
-    type: familyOf(index).typeName,
+    type: families.of(index).typeName,
     properties: index.properties.map(({name}) => name),
     unique: index.unique,
   };

@@ -9,6 +9,7 @@
  */
 import {setMaxListeners} from 'node:events';
 import {type SearchIndexFigures, searchIndexFigures} from './search/search-figures.ts';
+import type {ReadSchema} from '#server/records/context.ts';
 import type {GraphFiles} from '#server/caches/vector-graph.ts';
 import {isStoreDamage, queryTerminated, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
@@ -103,6 +104,8 @@ export interface ServiceOptions {
   readonly cluster?: Cluster | undefined;
   /** The copies of the cluster's databases; absent: a server alone. */
   readonly copies?: ClusterCopies | undefined;
+  /** The families of indexes that there are. */
+  readonly families: ReadSchema['families'];
   /** Threads for long reads; absent: all runs on this one. */
   readonly threads?: PlanThreads;
   /** Compacts stores; absent: nothing does. */
@@ -737,6 +740,7 @@ export class SessionService implements Service {
     const {settings} = this.#options;
     const functions = this.#functions;
     const session: DatabaseSession = new DatabaseSession(database, {
+      families: this.#options.families,
       functions,
       procedures: this.#procedures,
       javascript: this.#options.javascript,

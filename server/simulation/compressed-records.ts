@@ -7,6 +7,7 @@
  * whose schema is never stored. What a transaction has done is what its snapshot and its end differ
  * by; the ledger replays that, and CHECK DATABASE judges what the rows mean.
  */
+import {indexFamilies} from '#server/indexes/families.ts';
 import {Catalog} from '#server/catalog/catalog.ts';
 import {createProperty, type PropertyAttributes} from '#server/catalog/change-property.ts';
 import {createType} from '#server/catalog/change-type.ts';
@@ -140,7 +141,8 @@ function contextOf(attributes: Readonly<Record<string, PropertyAttributes>>): Re
     defaults: text => text,
     recordBytesMax: 1 << 20,
     bucketTurns: new Map(),
-    workspace: new RecordWorkspace(catalog),
+    families: indexFamilies,
+    workspace: new RecordWorkspace(catalog, indexFamilies),
   };
 }
 

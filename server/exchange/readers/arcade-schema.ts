@@ -175,10 +175,11 @@ function indexesOf(type: string, indexes: MapValue, left: string[]): readonly st
     const begin = `CREATE INDEX ${printName(name)} IF NOT EXISTS ON ${on}`;
     const kind = plainText(about.get('type'));
     if (kind === 'LSM_TREE' || kind === 'HASH') {
-      const word = about.get('unique') === true ? 'UNIQUE' : 'NOTUNIQUE';
+      const unique = about.get('unique') === true ? 'UNIQUE' : 'NOTUNIQUE';
+      const word = kind === 'HASH' ? `${unique}_HASH` : unique;
       const nulls = about.get('nullStrategy');
       const strategy = typeof nulls === 'string' ? ` NULL_STRATEGY ${printName(nulls)}` : '';
-      statements.set(name, `${begin} ${word}${strategy}${kind === 'HASH' ? ' ENGINE HASH' : ''}`);
+      statements.set(name, `${begin} ${word}${strategy}`);
     } else if (Object.hasOwn(kept, kind)) {
       const names = kept[kind] ?? [];
       const entries = names.flatMap(key =>

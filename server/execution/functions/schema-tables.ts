@@ -18,7 +18,6 @@ import {
   type TriggerDefinition,
   triggerLanguages,
 } from '#server/catalog/definition.ts';
-import {familyOf} from '#server/catalog/index-families.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
 import {plainText} from '../expressions/arithmetic.ts';
@@ -65,7 +64,7 @@ function typeRow(type: CatalogType, call: CallContext): MapValue {
     parentTypes: type.superTypes.map(parent => parent.name),
     aliases: definition.aliases.length > 0 ? [...definition.aliases] : undefined,
     properties: byName(definition.properties).map(propertyRow),
-    indexes: byName(call.catalog.ownIndexes(type.id)).map(index => typeIndexRow(index, type)),
+    indexes: byName(call.catalog.ownIndexes(type.id)).map(index => typeIndexRow(index, type, call)),
     custom: definition.custom,
   });
 }
@@ -93,11 +92,11 @@ function propertyRow(property: PropertyDefinition): MapValue {
 }
 
 /** An index as part of its type. */
-function typeIndexRow(index: IndexDefinition, type: CatalogType): MapValue {
+function typeIndexRow(index: IndexDefinition, type: CatalogType, {catalog}: CallContext): MapValue {
   return mapOf({
     name: index.name,
     typeName: type.name,
-    type: familyOf(index).typeName,
+    type: catalog.families.of(index).typeName,
     unique: index.unique,
     properties: index.properties.map(part => part.name),
     automatic: true,
@@ -106,9 +105,10 @@ function typeIndexRow(index: IndexDefinition, type: CatalogType): MapValue {
 
 function indexRow(index: IndexDefinition, call: CallContext): MapValue {
   const type = call.catalog.typeById(index.typeId);
+  const family = call.catalog.families.of(index);
   return mapOf({
     name: index.name,
-    indexType: familyOf(index).typeName,
+    indexType: family.typeName,
     typeName: index.manual === true ? undefined : type?.name,
     properties: index.manual === true ? [] : [index.properties.map(partText)],
     keyTypes: index.properties.map(part => keyType(part, type)),
@@ -116,7 +116,7 @@ function indexRow(index: IndexDefinition, call: CallContext): MapValue {
     automatic: index.manual !== true,
     compacting: false,
     valid: index.state === 'ready',
-    supportsOrderedIterations: familyOf(index).isOrdered,
+    supportsOrderedIterations: family.isOrdered,
     nullStrategy: index.nullStrategy,
   });
 }

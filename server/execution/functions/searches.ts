@@ -8,7 +8,6 @@
 import {Refusal} from '#server/base/errors.ts';
 import {indexOfKind} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
-import {familyOf} from '#server/catalog/index-families.ts';
 import type {Effort, RankedQuery, ScoredRid} from '#server/indexes/ranked-search.ts';
 import {groupKey} from '#server/model/compare.ts';
 import {RecordValue, Rid, type Value} from '#server/model/value.ts';
@@ -109,7 +108,7 @@ export function queryAt(args: readonly Value[], at: number, name: string): strin
 export function textIndexNamed(name: string, {catalog}: CallContext): IndexDefinition {
   const index = indexOfKind(catalog, name, 'text') ?? catalog.requireIndex(name);
   if (index.kind === 'text') return index;
-  return refuse(`Index '${index.name}' is ${familyOf(index).typeName}, not FULL_TEXT`);
+  return refuse(`Index '${index.name}' is ${catalog.families.of(index).typeName}, not FULL_TEXT`);
 }
 
 /** The full-text index of the record's type on these properties: on no more where there is one. */

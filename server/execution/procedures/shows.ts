@@ -1,7 +1,7 @@
 /** `show.*`: indexes, constraints, users and transactions as tables. */
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {constraintsOf, type NamedConstraint} from '#server/catalog/constraints.ts';
-import type {IndexKind, IndexDefinition} from '#server/catalog/definition.ts';
+import type {IndexDefinition} from '#server/catalog/definition.ts';
 import type {Value} from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
 import type {FunctionFamily, TableFunction} from '../function-registry.ts';
@@ -23,30 +23,22 @@ function entityOf(type: CatalogType | undefined): string {
   return type?.kind === 'edge' ? 'RELATIONSHIP' : 'NODE';
 }
 
-/** Words of Neo4j's SHOW INDEXES. */
-const shownTypes: Readonly<Record<IndexKind, string>> = {
-  ordered: 'RANGE',
-  hash: 'HASH',
-  text: 'FULLTEXT',
-  sparse: 'SPARSE_VECTOR',
-  dense: 'VECTOR',
-};
-
 function indexRows({catalog}: CallContext): readonly Readonly<Record<string, Value>>[] {
   const constraints = constraintsOf(catalog);
   return byName(catalog.indexes).map((index: IndexDefinition, at) => {
     const type = catalog.typeById(index.typeId);
+    const {shownType} = catalog.families.of(index);
     const isReady = index.state === 'ready';
     return {
       id: at + 1,
       name: index.name,
       state: isReady ? 'ONLINE' : 'POPULATING',
       populationPercent: isReady ? 100 : 0,
-      type: shownTypes[index.kind],
+      type: shownType,
       entityType: entityOf(type),
       labelsOrTypes: [type?.name ?? ''],
       properties: index.properties.map(property => property.name),
-      indexProvider: `${shownTypes[index.kind].toLowerCase()}-1.0`,
+      indexProvider: `${shownType.toLowerCase()}-1.0`,
       owningConstraint: constraints.find(one => one.index === index.name)?.name ?? null,
       lastRead: null,
       readCount: null,

@@ -4,7 +4,6 @@
  *
  * Pages serve `nextNumbers` alone. Whoever asks for entries one by one reads the store.
  */
-import {familyOf} from '#server/catalog/index-families.ts';
 import {compareBytes} from '#server/base/utf8.ts';
 import {EntryCursor, type IndexSearch} from '#server/indexes/range.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
@@ -30,7 +29,7 @@ export function keptEntries(
   {reader, search, span}: EntryRange,
 ): EntrySource | undefined {
   const {id, properties} = search.index;
-  if (views === undefined || !familyOf(search.index).isOrdered) return undefined;
+  if (views === undefined || !search.family.isOrdered) return undefined;
   if (properties.some(({by}) => by !== undefined)) return undefined;
   if (reader.overlays(indexRange(id))) return undefined;
   const others = search.declared.findIndex(type => !isWholeNumberType(type));

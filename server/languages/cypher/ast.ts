@@ -334,14 +334,12 @@ export type LabelExpression =
   | {readonly kind: 'not'; readonly of: LabelExpression}
   | {readonly kind: 'any'; readonly at: number};
 
-/** `RANGE` and `TEXT` are the one ordered index; `VECTOR` is dense, or sparse on two properties. */
-export type IndexFamilyWord = 'ordered' | 'FULLTEXT' | 'VECTOR';
-
 /** Commands that change the schema or say what it is. */
 export type SchemaCommand =
   | {
       readonly kind: 'create-index';
-      readonly family: IndexFamilyWord;
+      /** `ordered` with no word, `RANGE` and `TEXT`; else a family's word, in upper case. */
+      readonly family: string;
       readonly name: Name | undefined;
       readonly entity: 'node' | 'relationship';
       readonly label: Name;

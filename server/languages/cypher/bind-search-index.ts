@@ -1,10 +1,11 @@
 /**
- * CREATE FULLTEXT INDEX and CREATE VECTOR INDEX: the search indexes of SQL, in the words of Cypher.
+ * CREATE FULLTEXT INDEX, CREATE VECTOR INDEX and what else families of indexes have words for: the
+ * search indexes of SQL, in the words of Cypher.
  *
- * A full-text index is of texts, a vector index on one property is dense, on two (the dimensions
- * and their weights) sparse. `OPTIONS {indexConfig: {...}}` holds the keys of METADATA, for some
- * of which the language has words of its own. A property that nobody declared is declared as what
- * the index needs.
+ * Families may share a word and differ in the number of properties: a vector index on one is dense,
+ * on two (the dimensions and their weights) sparse. `OPTIONS {indexConfig: {...}}` holds the keys
+ * of METADATA, for some of which the language has words of its own. A property that nobody declared
+ * is declared as what the index needs.
  */
 import {sameIndex} from '#server/catalog/change-index.ts';
 import type {IndexKind} from '#server/catalog/definition.ts';
@@ -18,12 +19,17 @@ import {valueOf} from './bind-expression.ts';
 
 type CreateIndex = Extract<SchemaCommand, {kind: 'create-index'}>;
 
-/** The index of the words, and the types of its properties, the last one of all behind it. */
-function kindOf({family, properties}: CreateIndex): readonly [IndexKind, readonly DataType[]] {
-  if (family === 'FULLTEXT') return ['text', ['STRING']];
-  return properties.length === 1
-    ? ['dense', ['ARRAY_OF_FLOATS']]
-    : ['sparse', ['ARRAY_OF_INTEGERS', 'ARRAY_OF_FLOATS']];
+/** The family of the word, and the types of its properties, the last one of all behind it. */
+function familyOf(
+  context: BindContext,
+  {family: word, properties, at}: CreateIndex,
+): readonly [IndexKind, readonly DataType[]] {
+  const {families} = context.catalog;
+  const family = families.ofCypherWord(word, properties.length);
+  if (family?.cypher !== undefined) return [family.kind, family.cypher.types];
+  const known = new Set(families.all.flatMap(({cypher}) => (cypher ? [cypher.word] : [])));
+  const words = ['RANGE', 'TEXT', ...known].join(', ');
+  return context.refuse(at, 'UnexpectedSyntax', `there is no ${word} INDEX: it is one of ${words}`);
 }
 
 export interface SearchIndex {
@@ -38,7 +44,7 @@ export interface SearchIndex {
 /** @throws {Refusal} for options that are no constants, and keys that OPTIONS does not have. */
 export function bindSearchIndex(context: BindContext, command: CreateIndex): SearchIndex {
   const {catalog} = context;
-  const [kind, types] = kindOf(command);
+  const [kind, types] = familyOf(context, command);
   const type = catalog.type(command.label.text);
   const properties = command.properties.map(({text}) => ({name: text, ignoreCase: false}));
   const twin = type && sameIndex(catalog, type, {properties, kind});

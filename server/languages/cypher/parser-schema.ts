@@ -1,8 +1,9 @@
 /** CREATE and DROP of indexes and constraints. */
 import {Refusal} from '#server/base/errors.ts';
-import type {IndexFamilyWord, Name, SchemaCommand} from './ast.ts';
+import type {Name, SchemaCommand} from './ast.ts';
 import {placeOf} from '../place.ts';
 import type {Cursor} from './cursor.ts';
+import {TokenKind} from './lexer.ts';
 import {parseMap} from './parser-expression.ts';
 
 /** The schema command that stands here, or undefined. */
@@ -16,8 +17,8 @@ export function acceptSchemaCommand(cursor: Cursor): SchemaCommand | undefined {
   return undefined;
 }
 
-/** The kinds of one property order are all the one ordered index. */
-function acceptCreateIndex(cursor: Cursor): IndexFamilyWord | undefined {
+/** The kinds of one property order are all the one ordered index; binding knows the others. */
+function acceptCreateIndex(cursor: Cursor): string | undefined {
   const kind = cursor.lexemeAhead(1);
   if (cursor.lexeme === 'CREATE' && laterIndexes.has(kind) && cursor.lexemeAhead(2) === 'INDEX') {
     throw new Refusal('not-available', `a ${kind} INDEX in Cypher is not available yet`, {
@@ -31,12 +32,18 @@ function acceptCreateIndex(cursor: Cursor): IndexFamilyWord | undefined {
     cursor.acceptPair('CREATE', 'INDEX') ||
     cursor.acceptWords('CREATE', 'RANGE', 'INDEX') ||
     cursor.acceptWords('CREATE', 'TEXT', 'INDEX');
-  return isOrdered ? 'ordered' : undefined;
+  if (isOrdered) return 'ordered';
+  const isWord = cursor.kindAhead(1) === TokenKind.word && cursor.lexemeAhead(2) === 'INDEX';
+  if (cursor.lexeme !== 'CREATE' || !isWord) return undefined;
+  cursor.advance();
+  const {text} = cursor.name('a kind of index');
+  cursor.expect('INDEX');
+  return text.toUpperCase();
 }
 
 const laterIndexes = new Set(['POINT', 'LOOKUP']);
 
-function parseCreateIndex(cursor: Cursor, family: IndexFamilyWord, at: number): SchemaCommand {
+function parseCreateIndex(cursor: Cursor, family: string, at: number): SchemaCommand {
   const head = parseHead(cursor);
   const target = parseTarget(cursor);
   cursor.expect('ON');

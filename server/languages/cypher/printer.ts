@@ -255,8 +255,8 @@ function schemaText(command: SchemaCommand): string {
   const {family, options} = command;
   const behind = options === undefined ? '' : ` OPTIONS ${print(options)}`;
   if (family === 'FULLTEXT') return `CREATE FULLTEXT INDEX${head} ON EACH [${properties}]${behind}`;
-  const kind = family === 'VECTOR' ? 'VECTOR INDEX' : 'INDEX';
-  return `CREATE ${kind}${head} ON (${properties})${behind}`;
+  const kind = family === 'ordered' ? '' : `${family} `;
+  return `CREATE ${kind}INDEX${head} ON (${properties})${behind}`;
 }
 
 function ruleText({rule, entity}: Extract<SchemaCommand, {kind: 'create-constraint'}>): string {

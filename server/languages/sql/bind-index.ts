@@ -1,6 +1,5 @@
 /** CREATE INDEX: syntax tree to a command. */
 import {parseIndexKind, parseNullStrategy} from '#server/catalog/change-index.ts';
-import {indexFamilies} from '#server/catalog/index-families.ts';
 import type {MapValue} from '#server/model/value.ts';
 import type {IndexPart, SchemaCommand} from '#server/plan/statement.ts';
 import type * as Ast from './ast.ts';
@@ -14,10 +13,11 @@ function metadataOf(context: BindContext, ast: Ast.Expression): MapValue {
 }
 
 export function bindCreateIndex(context: BindContext, ast: Sql.CreateIndex): SchemaCommand {
-  const {kind, unique} = context.located(ast.indexKind.at, () =>
-    parseIndexKind(ast.indexKind.text),
+  const {family, unique} = context.located(ast.indexKind.at, () =>
+    parseIndexKind(ast.indexKind.text, context.catalog.families),
   );
-  if (ast.metadata !== undefined && indexFamilies[kind].options === undefined) {
+  const {kind, typeName} = family;
+  if (ast.metadata !== undefined && family.options === undefined) {
     context.syntax(ast.metadata.at, `Index type '${ast.indexKind.text}' takes no METADATA`);
   }
   const strategy = ast.nullStrategy;
@@ -36,7 +36,6 @@ export function bindCreateIndex(context: BindContext, ast: Sql.CreateIndex): Sch
     }
     const keyTypes = ast.keyTypes.map(type => dataTypeOf(context, type));
     if (kind !== 'ordered' && kind !== 'hash') {
-      const {typeName} = indexFamilies[kind];
       return context.syntax(
         ast.at,
         `An index of type '${typeName}' is ON a type and its properties`,

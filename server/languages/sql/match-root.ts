@@ -8,7 +8,6 @@
  */
 
 import type {Catalog} from '#server/catalog/catalog.ts';
-import {familyOf} from '#server/catalog/index-families.ts';
 import type * as Ast from './ast.ts';
 import type {PatternEdge, PatternNode} from './match-pattern.ts';
 
@@ -63,7 +62,8 @@ function score(catalog: Catalog, node: PatternNode): number {
   const [type] = node.types;
   const indexes = (type && catalog.type(type.text)?.indexes) ?? [];
   const answered = indexes.filter(
-    index => familyOf(index).isKeyed && index.properties.every(({name}) => equal.has(name)),
+    index =>
+      catalog.families.of(index).isKeyed && index.properties.every(({name}) => equal.has(name)),
   );
   if (answered.some(index => index.unique)) return 50;
   if (answered.length > 0) return 30;

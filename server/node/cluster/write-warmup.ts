@@ -7,6 +7,7 @@
  * Everything is thrown away behind it, and what goes wrong is not missed.
  * Source: docs/design/0030-rehearsed-writes.md.
  */
+import {indexFamilies} from '#server/indexes/families.ts';
 import {commitTasks, nodeScheduler} from '../commit/commit-tasks.ts';
 import type {Value} from '#server/model/value.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
@@ -132,7 +133,13 @@ async function inService<T>(
     },
     endSessionsOf: () => {},
   });
-  const service = new SessionService({...options, engine, security, logger: silent});
+  const service = new SessionService({
+    ...options,
+    engine,
+    security,
+    logger: silent,
+    families: indexFamilies,
+  });
   try {
     return await work(service);
   } finally {

@@ -7,7 +7,6 @@
  * behind it makes the access; what the index answers exactly need not be checked again.
  */
 import type {IndexDefinition as Index, IndexProperty} from '#server/catalog/definition.ts';
-import {familyOf} from '#server/catalog/index-families.ts';
 import {type DataType, hasExactKeys} from '#server/model/data-type.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {IndexBound, PlanNode} from '#server/plan/node.ts';
@@ -64,7 +63,7 @@ export function indexAccess(
     };
     return {node, index, answered, equalParts: equal.length, ranged: false, whole: true};
   }
-  if (!familyOf(index).isOrdered) return undefined;
+  if (!context.catalog.families.of(index).isOrdered) return undefined;
   const next = index.properties[equal.length];
   const range = next === undefined ? undefined : rangeOf(scan.slot, next, terms, answered);
   if (equal.length === 0 && range === undefined) return undefined;

@@ -4,7 +4,6 @@
  * An index of a supertype serves when a test of the type is added.
  */
 import type {IndexDefinition as Index} from '#server/catalog/definition.ts';
-import {familyOf} from '#server/catalog/index-families.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {isStrict} from '../bounds.ts';
@@ -23,7 +22,7 @@ export function singleAccesses(scan: Scan, context: RuleContext): readonly Singl
   const terms = conjunctsOf(scan.where);
   const found: SingleAccess[] = [];
   for (const index of context.catalog.requireType(scan.type).indexes) {
-    if (index.state !== 'ready' || !familyOf(index).isKeyed) continue;
+    if (index.state !== 'ready' || !context.catalog.families.of(index).isKeyed) continue;
     const access = indexAccess(scan, index, usableTerms(index, context, terms), context);
     if (access !== undefined) found.push({access, plan: above(access, scan, context)});
   }

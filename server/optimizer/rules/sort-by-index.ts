@@ -13,7 +13,6 @@
  */
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition as Index} from '#server/catalog/definition.ts';
-import {familyOf} from '#server/catalog/index-families.ts';
 import {hasExactKeys} from '#server/model/data-type.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import {functionSignature} from '#server/plan/function-table.ts';
@@ -150,7 +149,7 @@ function orderedAccess(
   order: Order,
   context: RuleContext,
 ): Ordered | undefined {
-  if (index.state !== 'ready' || !familyOf(index).isOrdered) return undefined;
+  if (index.state !== 'ready' || !context.catalog.families.of(index).isOrdered) return undefined;
   const {node, plan} = accessBy(scan, index, context);
   const type = context.catalog.requireType(scan.type);
   if (node.kind !== 'index-range' || !gives(node, index, type, order)) return undefined;

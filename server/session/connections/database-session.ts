@@ -45,7 +45,7 @@ import {
 } from '../preparation/prepared.ts';
 import {frontEnds, languages} from '../languages/front-ends.ts';
 import {Routines} from '../programs/routines.ts';
-import type {ReadSchema} from '../statements/target-database.ts';
+import type {ReadSchema} from '#server/records/context.ts';
 import {type NewRoutine, SchemaExecutor} from '../schema/schema-executor.ts';
 import type {RunEnvironment, RunOptions} from '../statements/statement-run.ts';
 import {StatementCache} from '../preparation/statement-cache.ts';
@@ -73,6 +73,7 @@ export interface PreparedAhead {
 }
 
 export interface DatabaseSessionOptions {
+  readonly families: ReadSchema['families'];
   readonly functions: FunctionRegistry;
   readonly procedures: Procedures;
   readonly javascript: JavaScriptEngine;

@@ -105,10 +105,9 @@ export class DatabaseStatistics implements Statistics {
   }
 
   #sample(type: string, visit: (record: RecordValue) => void): void {
-    const {catalog, schema} = this.#schema.context;
     const reader = this.#database.read();
     try {
-      new GraphReader(reader, catalog, schema).sample(type, visit);
+      new GraphReader(reader, this.#schema.context).sample(type, visit);
     } finally {
       reader.close();
     }

@@ -23,7 +23,8 @@ import {
   type TriggerVerdict,
 } from './javascript-programs.ts';
 import {type PreparedQuery, requireParameters} from '../preparation/prepared-query.ts';
-import type {ReadSchema, TargetDatabase} from '../statements/target-database.ts';
+import type {ReadSchema} from '#server/records/context.ts';
+import type {TargetDatabase} from '../statements/target-database.ts';
 
 const depthMax = 32;
 /** What JavaScript asks of the database ends before the interpreter's own time does. */

@@ -11,7 +11,7 @@ import {
 } from '#server/catalog/change-index.ts';
 import {createManualIndex} from '#server/catalog/manual-index.ts';
 import type {IndexDefinition, IndexProperty} from '#server/catalog/definition.ts';
-import {familyOf, indexOptions} from '#server/catalog/index-families.ts';
+import {indexOptions} from '#server/catalog/index-families.ts';
 import {jsonText} from '#server/model/json.ts';
 import type {MapValue} from '#server/model/value.ts';
 import type {IndexPart} from '#server/plan/statement.ts';
@@ -39,8 +39,8 @@ export function planCreateIndex(catalog: Catalog, command: Command<'create-index
     const named = command.name === undefined ? undefined : catalog.index(command.name);
     const twin = named ?? sameIndex(catalog, type, {properties, kind: command.indexKind});
     if (twin !== undefined) {
-      requireAtLeast(twin, command, {typeId: type.id, properties});
-      return nothing(createdIndexRow(twin, false));
+      requireAtLeast(catalog, twin, command, {typeId: type.id, properties});
+      return nothing(createdIndexRow(catalog, twin, false));
     }
   }
   const change = createIndex(catalog, {
@@ -53,7 +53,7 @@ export function planCreateIndex(catalog: Catalog, command: Command<'create-index
     metadata: command.metadata,
   });
   const [made] = change.indexesToBuild;
-  return one(change, made === undefined ? row({}) : createdIndexRow(made, true));
+  return one(change, made === undefined ? row({}) : createdIndexRow(catalog, made, true));
 }
 
 /**
@@ -61,10 +61,13 @@ export function planCreateIndex(catalog: Catalog, command: Command<'create-index
  * one where any is asked for, an ordered one for a hash index.
  */
 function requireAtLeast(
+  {families}: Catalog,
   {name, typeId, properties, unique, kind, nullStrategy, options}: IndexDefinition,
   requested: Command<'create-index'>,
   on: Pick<IndexDefinition, 'typeId' | 'properties'>,
 ): void {
+  const family = families.of({kind});
+  const wanted = families.of({kind: requested.indexKind});
   const isOnSame =
     typeId === on.typeId &&
     automaticIndexName('', properties) === automaticIndexName('', on.properties) &&
@@ -73,15 +76,14 @@ function requireAtLeast(
     ? 'indexes other properties, or these in another way'
     : requested.unique && !unique
       ? 'is not unique'
-      : requested.indexKind === 'ordered' && kind === 'hash'
+      : wanted.isOrdered && family.isKeyed && !family.isOrdered
         ? 'is a hash index'
-        : kind !== requested.indexKind &&
-            !(familyOf({kind}).isKeyed && familyOf({kind: requested.indexKind}).isKeyed)
-          ? `is a ${familyOf({kind}).typeName} index`
+        : family !== wanted && !(family.isKeyed && wanted.isKeyed)
+          ? `is a ${family.typeName} index`
           : requested.nullStrategy !== 'SKIP' && nullStrategy !== requested.nullStrategy
             ? `has NULL_STRATEGY ${nullStrategy}`
             : optionsText(options) !==
-                optionsText(indexOptions(requested.indexKind, requested.metadata, properties))
+                optionsText(indexOptions(wanted, requested.metadata, properties))
               ? 'has other METADATA'
               : undefined;
   if (lack === undefined) return;
@@ -106,7 +108,7 @@ export function planCreateManualIndex(
     const found = twin.properties.map(part => declared?.get(part.name)?.type);
     const isAsRequested = twin.manual === true && twin.unique === unique && twin.kind === indexKind;
     if (isAsRequested && found.join() === keyTypes.join())
-      return nothing(createdIndexRow(twin, false));
+      return nothing(createdIndexRow(catalog, twin, false));
     throw new Refusal('argument', `index '${name}' exists and is another one: drop it first`, {
       detail: {index: name},
     });
@@ -115,15 +117,15 @@ export function planCreateManualIndex(
   const nameId = (property: string): number => names.idOf(property).id;
   const changes = createManualIndex(catalog, {...requested, nameId});
   const made = changes.at(-1)?.catalog.requireIndex(name);
-  const answer = made === undefined ? row({}) : createdIndexRow(made, true);
+  const answer = made === undefined ? row({}) : createdIndexRow(catalog, made, true);
   return {changes, row: answer, bucketIdsEmptied: []};
 }
 
-function createdIndexRow(index: IndexDefinition, created: boolean): MapValue {
+function createdIndexRow({families}: Catalog, index: IndexDefinition, created: boolean): MapValue {
   return row({
     operation: 'create index',
     name: index.name,
-    type: familyOf(index).typeName,
+    type: families.of(index).typeName,
     created,
     totalIndexed: 0,
   });

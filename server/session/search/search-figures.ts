@@ -1,6 +1,5 @@
 /** What one node knows of the search indexes of a database, for people and metrics. */
 import type {Catalog} from '#server/catalog/catalog.ts';
-import {familyOf} from '#server/catalog/index-families.ts';
 import type {PostingListCache} from '#server/caches/posting-list-cache.ts';
 import type {SearchCounts} from '#server/caches/search-counts.ts';
 import type {VectorGraphs} from '#server/caches/vector-graphs.ts';
@@ -36,13 +35,13 @@ export function searchIndexFigures(
   },
 ): readonly SearchIndexFigures[] {
   return catalog.indexes
-    .filter(index => familyOf(index).isRanked)
+    .filter(index => catalog.families.of(index).isRanked)
     .map(({id, name, kind, state}) => {
       const list = lists.figuresOf(id);
       const graph = vectors.figuresOf(id);
       return {
         index: name,
-        type: familyOf({kind}).typeName,
+        type: catalog.families.of({kind}).typeName,
         ready: state === 'ready',
         searches: searches.of(id),
         lists: list.lists,

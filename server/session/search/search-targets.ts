@@ -2,7 +2,6 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {indexOfKind} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
-import {familyOf} from '#server/catalog/index-families.ts';
 import {sparseOptionsOf} from '#server/catalog/vector-options.ts';
 import {textOptionsOf} from '#server/catalog/text-options.ts';
 import {refuseArgument, type TextArguments, type VectorArguments} from './search-arguments.ts';
@@ -17,17 +16,16 @@ export function vectorIndex(
 ): IndexDefinition {
   const typeName = sparse ? sparseName : denseName;
   const names = catalog.indexes
-    .filter(one => familyOf(one).typeName === typeName)
+    .filter(one => catalog.families.of(one).typeName === typeName)
     .map(({name}) => name);
   const available = `Available ${typeName} indexes: [${names.join(', ')}]`;
   const index = indexOfKind(catalog, indexName, sparse ? 'sparse' : 'dense');
   if (index === undefined) {
     return refuseArgument(`Vector index '${indexName}' does not exist. ${available}`);
   }
-  if (familyOf(index).typeName !== typeName) {
-    refuseArgument(
-      `Index '${indexName}' is ${familyOf(index).typeName}, not ${typeName}. ${available}`,
-    );
+  const found = catalog.families.of(index).typeName;
+  if (found !== typeName) {
+    refuseArgument(`Index '${indexName}' is ${found}, not ${typeName}. ${available}`);
   }
   if (sparse) {
     if (efSearch !== undefined) refuseArgument("'efSearch' applies to dense indexes only");
@@ -103,6 +101,6 @@ function textIndexNamed(catalog: Catalog, name: string): IndexDefinition {
   }
   if (index.kind === 'text') return index;
   return refuseArgument(
-    `Index '${name}' is ${familyOf(index).typeName}, not FULL_TEXT. ${available}`,
+    `Index '${name}' is ${catalog.families.of(index).typeName}, not FULL_TEXT. ${available}`,
   );
 }

@@ -37,7 +37,8 @@ import type {ReadContext, Transaction} from '#server/transactions/transaction-co
 import {guardGraph, guardWrites, TypeGuard} from '../guarded-graph.ts';
 import {Programs} from '../programs/inner-programs.ts';
 import {type PreparedQuery, requireParameters} from '../preparation/prepared-query.ts';
-import type {ReadSchema, TargetDatabase} from './target-database.ts';
+import type {ReadSchema} from '#server/records/context.ts';
+import type {TargetDatabase} from './target-database.ts';
 import type {Parameters, ResultFormat} from '../session.ts';
 import {type Fire, firingReads, firingWrites, hasTriggers} from '../programs/trigger-graph.ts';
 
@@ -342,11 +343,10 @@ function graphsOf(
   programs: Programs,
   asked: ReadonlySet<string> | undefined,
 ): Pick<ExecutionContext, 'graph' | 'writes'> {
-  const {catalog, schema} = data.context;
+  const {catalog} = data.context;
   const plain = new GraphReader(
     data.kind === 'read' ? data.reader : data.transaction,
-    catalog,
-    schema,
+    data.context,
     session.kept,
     asked,
   );

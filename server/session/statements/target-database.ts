@@ -3,12 +3,9 @@ import type {RecordJson} from '#server/execution/record-format.ts';
 import type {ViewFigures} from '#server/execution/external-access.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {AnswerForm} from '#server/plan/statement.ts';
-import type {RecordContext} from '#server/records/context.ts';
+import type {ReadSchema} from '#server/records/context.ts';
 import type {DerivedCaches} from '#server/caches/derived-caches.ts';
 import type {Prepared} from '../preparation/prepared.ts';
-
-/** The schema under which records are read. */
-export type ReadSchema = Pick<RecordContext, 'catalog' | 'schema'>;
 
 export interface TargetDatabase {
   readonly database: {readonly name: string};

@@ -11,7 +11,7 @@ import {packPortable} from '#server/plan/portable.ts';
 import {needsServer, routinesOf} from '#server/plan/properties.ts';
 import type {PreparedQuery} from '../preparation/prepared-query.ts';
 import {runOptions, type StatementContext} from '../statements/statement-context.ts';
-import type {ReadSchema} from '../statements/target-database.ts';
+import type {ReadSchema} from '#server/records/context.ts';
 import type {ResultOptions, RunData, RunEnvironment} from '../statements/statement-run.ts';
 import {
   controlWords,

@@ -8,7 +8,6 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {DatabaseAccess} from '#server/access/decide.ts';
-import {Catalog} from '#server/catalog/catalog.ts';
 import {decodeCatalog} from '#server/catalog/encode.ts';
 import {NameDictionary} from '#server/catalog/names.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
@@ -31,7 +30,8 @@ import {noCaches} from '#server/caches/derived-caches.ts';
 import {SharedAdjacency} from '#server/caches/shared-adjacency.ts';
 import {observed, type PreparedQuery, preparedQuery} from '../preparation/prepared-query.ts';
 import type {ResultFormat} from '../session.ts';
-import type {ReadSchema, TargetDatabase} from '../statements/target-database.ts';
+import type {ReadSchema} from '#server/records/context.ts';
+import type {TargetDatabase} from '../statements/target-database.ts';
 import {type RunEnvironment, type RunOptions, StatementRun} from '../statements/statement-run.ts';
 import {packError} from './thread-errors.ts';
 import {controlWord, pagesWaitingMax, type PlanTaskEvent, type PlanTask} from './plan-task.ts';
@@ -42,6 +42,7 @@ export interface ThreadMeans {
   readonly timers: Timers;
   readonly machine: Machine;
   readonly functions: FunctionRegistry;
+  readonly families: ReadSchema['families'];
   readonly ledger: MemoryLedger;
   readonly encodings: readonly RowEncoding[];
   readonly loadJavaScript: () => Promise<JavaScriptEngine>;
@@ -137,10 +138,10 @@ export class ThreadRunner {
     const names = known?.names ?? new NameDictionary();
     learnNames(names, reader);
     if (known?.schema.catalog.version === schemaVersion) return known.schema;
-    const bytes = reader.get(catalogKey);
-    const catalog = bytes === undefined ? new Catalog() : decodeCatalog(bytes);
+    const {families} = this.#means;
+    const catalog = decodeCatalog(reader.get(catalogKey), families);
     assert(catalog.version === schemaVersion, 'a view has the catalog of its schema version');
-    const schema = {catalog, schema: new CatalogSchema(catalog, names)};
+    const schema = {catalog, families, schema: new CatalogSchema(catalog, names)};
     if (this.#known.size >= databasesKnownMax) this.#known.clear();
     this.#known.set(database.id, {names, schema});
     return schema;

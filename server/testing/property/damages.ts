@@ -5,12 +5,13 @@
  * The database is made of groups that have nothing to do with each other, so that a hundred damages
  * in a hundred groups are a hundred separate ones, and each can be looked for by itself.
  */
+import {indexFamilies} from '#server/indexes/families.ts';
 import {assert} from '#server/base/assert.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {decodeCatalog} from '#server/catalog/encode.ts';
 import {NameDictionary} from '#server/catalog/names.ts';
 import type {FindingKind} from '#server/integrity/finding.ts';
-import {declaredParts, type IndexKey, keysOfRecord} from '#server/indexes/index-parts.ts';
+import {declaredParts, type IndexKey, keyWriter} from '#server/indexes/index-parts.ts';
 import {adjacencyKey, incoming, outgoing} from '#server/layout/adjacency-key.ts';
 import {externalKey} from '#server/layout/external-key.ts';
 import {strayMemberKey} from '#server/layout/stray-member-key.ts';
@@ -119,7 +120,7 @@ export class StoredImage {
     this.#rows = dump(store);
     const catalog = this.#rows.get(hex(catalogKey));
     assert(catalog !== undefined, 'the database has a catalog');
-    this.catalog = decodeCatalog(catalog);
+    this.catalog = decodeCatalog(catalog, indexFamilies);
     for (const [key, value] of this.#rows) {
       const bytes = Buffer.from(key, 'hex');
       if (bytes[0] === namespace.names) this.names.learn(idOfNameKey(bytes, 0), String(value));
@@ -170,7 +171,9 @@ export class StoredImage {
     assert(type !== undefined, 'an index has a type');
     const {from, to, rid} = record;
     const get = (name: string): Value | undefined => change?.get(name) ?? record.get(name);
-    const [key] = keysOfRecord(definition, declaredParts(definition, type), rid, {from, to, get});
+    const {entriesOf} = indexFamilies.of(definition);
+    const declared = declaredParts(definition, type);
+    const [key] = entriesOf(definition, declared, rid, {from, to, get}, keyWriter());
     assert(key !== undefined, 'the record has an entry');
     return key;
   }

@@ -7,6 +7,7 @@
  * that it can make is right for all data, only not as cheap.
  * Invariant: nothing writes after `open`.
  */
+import {indexFamilies} from '#server/indexes/families.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {assert} from '#server/base/assert.ts';
 import {Catalog} from '#server/catalog/catalog.ts';
@@ -72,6 +73,7 @@ export class PlanDifferential {
     this.#world = world;
     this.#database = database;
     this.#schema = new DatabaseSchema(database, {
+      families: indexFamilies,
       recordBytesMax: 1 << 20,
       indexKeyBytesMax: 1 << 16,
       staleReadCheck: false,
@@ -196,7 +198,7 @@ export class PlanDifferential {
       const output = outputOf(plan);
       assert(output !== undefined, 'a question says what the client sees');
       const prepared = prepareOutput(output, preparation);
-      const graph = new GraphReader(reader, this.#schema.catalog, this.#schema.context.schema);
+      const graph = new GraphReader(reader, this.#schema.context);
       const context = this.#context(graph, parameters, batchRows);
       const lines: string[] = [];
       for (const batch of preparation.prepare(plan)(context, unitBatch)) {

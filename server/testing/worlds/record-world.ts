@@ -2,6 +2,7 @@
  * Databases of a real engine (RocksDB on disk, commits inline), each with a schema made for one
  * test and never stored: records are written and read without sessions and languages.
  */
+import {indexFamilies} from '#server/indexes/families.ts';
 import {assert} from '#server/base/assert.ts';
 import {Catalog} from '#server/catalog/catalog.ts';
 import type {SchemaChange} from '#server/catalog/change.ts';
@@ -42,7 +43,8 @@ export class RecordWorld {
       defaults: text => Number(text),
       recordBytesMax: 1 << 20,
       bucketTurns: new Map(),
-      workspace: new RecordWorkspace(catalog),
+      families: indexFamilies,
+      workspace: new RecordWorkspace(catalog, indexFamilies),
     });
   }
 

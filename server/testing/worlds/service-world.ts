@@ -12,6 +12,8 @@ import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
+import {indexFamilies} from '#server/indexes/families.ts';
+import type {IndexFamilies} from '#server/indexes/index-family.ts';
 import {Security} from '#server/security/security.ts';
 import {type CustomProcedure, SessionService} from '#server/session/service.ts';
 import type {Principal} from '#server/security/principal.ts';
@@ -26,6 +28,8 @@ export const root: Principal = {name: 'root', root: true, grants: new Map([['*',
 
 export interface WorldOptions extends InlineEngineOptions {
   readonly procedures?: readonly CustomProcedure[];
+  /** The families of indexes. Default: the server's own. */
+  readonly families?: IndexFamilies;
   readonly timers?: Timers;
   /** The clock of the service; the engine's is real. Default: a real one. */
   readonly clock?: Clock;
@@ -49,7 +53,13 @@ export class ServiceWorld {
   private constructor(
     inline: InlineEngine,
     settings: Readonly<Record<string, string>>,
-    {procedures = [], timers = createTimers(), clock = createClock(), ...options}: WorldOptions,
+    {
+      procedures = [],
+      timers = createTimers(),
+      clock = createClock(),
+      families = indexFamilies,
+      ...options
+    }: WorldOptions,
     javascript: JavaScriptEngine,
   ) {
     this.#inline = inline;
@@ -86,6 +96,7 @@ export class ServiceWorld {
         procedures,
         cluster: member,
         compactions: new StoreCompactions(),
+        families,
         ...(scanThreads && {threads: scanThreads}),
       });
     };

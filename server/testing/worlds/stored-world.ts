@@ -4,6 +4,7 @@
  * Every run of a plan sees one transaction; `commit` ends it and begins the next, so tests
  * choose what is stored and what only written.
  */
+import {indexFamilies} from '#server/indexes/families.ts';
 import {assert} from '#server/base/assert.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {alterProperty} from '#server/catalog/change-property.ts';
@@ -46,17 +47,12 @@ export async function openStoredWorld(compressed = false): Promise<StoredWorld> 
       defaults: () => null,
       recordBytesMax: 16 << 20,
       bucketTurns: new Map<number, number>(),
-      workspace: new RecordWorkspace(catalog),
+      families: indexFamilies,
+      workspace: new RecordWorkspace(catalog, indexFamilies),
     };
     const writer = new RecordWriter(transaction, context);
     return {
-      graph: new GraphReader(
-        transaction,
-        catalog,
-        schema,
-        noCaches,
-        compressed ? new Set() : undefined,
-      ),
+      graph: new GraphReader(transaction, context, noCaches, compressed ? new Set() : undefined),
       writes: new GraphWriter(writer, catalog),
     };
   };

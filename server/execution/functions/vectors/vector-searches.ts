@@ -6,9 +6,9 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {indexOfKind} from '#server/catalog/change-index.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
 import {denseOptionsOf} from '#server/catalog/vector-options.ts';
-import {familyOf} from '#server/catalog/index-families.ts';
 import {ridText} from '#server/model/rid.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
 import type {MapValue, RecordValue, Rid, Value} from '#server/model/value.ts';
@@ -37,7 +37,7 @@ interface DenseTarget {
 /** @throws {Refusal} for a name that is no dense vector index. */
 export function denseTarget(name: string, {catalog}: CallContext): DenseTarget {
   const named = indexOfKind(catalog, name, 'dense');
-  if (named !== undefined) return {index: requireDense(named, name), only: undefined};
+  if (named !== undefined) return {index: requireDense(named, name, catalog), only: undefined};
   const spelt = /^(.+)\[([^\][]+)\]$/.exec(name);
   if (spelt === null) {
     throw new Refusal('schema.unknown-index', `Index with name '${name}' was not found`);
@@ -55,9 +55,9 @@ export function denseTarget(name: string, {catalog}: CallContext): DenseTarget {
   );
 }
 
-function requireDense(index: IndexDefinition, name: string): IndexDefinition {
+function requireDense(index: IndexDefinition, name: string, {families}: Catalog): IndexDefinition {
   if (index.kind === 'dense') return index;
-  throw optionRefusal(`Index '${name}' is ${familyOf(index).typeName}, not LSM_VECTOR`);
+  throw optionRefusal(`Index '${name}' is ${families.of(index).typeName}, not LSM_VECTOR`);
 }
 
 export interface NearRequest {
@@ -187,7 +187,7 @@ function recordOfKey(
       state === 'ready' &&
       properties.length === 1 &&
       properties[0]?.name === idPropertyName &&
-      (kind === 'ordered' || kind === 'hash'),
+      catalog.families.of({kind}).isKeyed,
   );
   if (byKey !== undefined) return graph.records(graph.indexPoint(byKey.name, [key]))[0];
   const source = graph.scanType(type?.name ?? '', true, {descending: false});
