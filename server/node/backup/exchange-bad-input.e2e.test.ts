@@ -10,6 +10,7 @@ import {symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {after, before, test} from 'node:test';
 import {crc32, deflateRawSync, gzipSync} from 'node:zlib';
+import type {Row} from '#server/client/client.ts';
 import {assertRefused, type ExchangeWorld, startExchangeWorld} from './testing-exchange.ts';
 
 let world: ExchangeWorld;
@@ -23,6 +24,7 @@ before(async () => {
     answer.end('a\n1\n');
   });
   await new Promise<void>(resolve => inside.listen(0, '127.0.0.1', () => resolve()));
+  await world.client.createDatabase('asking');
 });
 after(async () => {
   inside.close();
@@ -97,35 +99,72 @@ for (const name of ['..', '../up', 'a/b', 'a\\b', '.hidden', 'a\0b']) {
   });
 }
 
-test('addresses inside, in every form, are not connected to', async () => {
-  const {port} = inside.address() as AddressInfo;
-  for (const host of [
-    '127.0.0.1',
-    'localhost',
-    '2130706433',
-    '0x7f000001',
-    '0177.0.0.1',
-    '127.1',
-    '0.0.0.0',
-    '[::1]',
-    '[::ffff:127.0.0.1]',
-    '[::ffff:7f00:1]',
-    '169.254.169.254',
-    '10.0.0.1',
-    '[fd00::1]',
-    '[fe80::1]',
-  ]) {
-    const importing = world.client.serverCommand(
-      `import database bad http://${host}:${port}/a.csv`,
-    );
-    await assertRefused(importing, /blocked range/);
-  }
-  assert.equal(asked, 0);
-  for (const scheme of ['ftp://127.0.0.1/a', 'gopher://127.0.0.1/a', 'jar:file:///a']) {
-    await assertRefused(world.client.serverCommand(`import database bad ${scheme}`), /no file and/);
-  }
-  await world.assertNothingLeft('bad');
-});
+/** All that reads an address goes through one guard. */
+const readers: Readonly<Record<string, (address: string) => Promise<unknown>>> = {
+  'import database': address => world.client.serverCommand(`import database bad ${address}`),
+  'IMPORT DATABASE': address => world.client.command('asking', `IMPORT DATABASE '${address}'`),
+  'restore database': address => world.client.serverCommand(`restore database bad ${address}`),
+  'restore database, to verify': address =>
+    world.client.serverCommand(`restore database bad ${address}`, {verify: true}),
+};
+
+for (const [what, read] of Object.entries(readers)) {
+  test(`${what}: addresses inside, in every form, are not connected to`, async () => {
+    for (const host of [
+      '127.0.0.1',
+      'localhost',
+      '2130706433',
+      '0x7f000001',
+      '0177.0.0.1',
+      '127.1',
+      '0.0.0.0',
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+      '[::ffff:7f00:1]',
+      '169.254.169.254',
+      '10.0.0.1',
+      '[fd00::1]',
+      '[fe80::1]',
+    ]) {
+      await assertRefused(read(`http://${host}:${insidePort()}/a.csv`), /blocked range/);
+    }
+    for (const scheme of ['ftp://127.0.0.1/a', 'gopher://127.0.0.1/a', 'jar:file:///a']) {
+      await assertRefused(read(scheme), /no file and/);
+    }
+    assert.equal(asked, 0);
+    await world.assertNothingLeft('bad');
+  });
+
+  test(`${what}: an address that redirects inside is not followed there`, async () => {
+    const target = `http://127.0.0.1:${insidePort()}/a.csv`;
+    const moved = createServer((_, answer) => answer.writeHead(302, {location: target}).end());
+    await new Promise<void>(resolve => moved.listen(0, '127.0.0.2', () => resolve()));
+    const setting = 'set server setting svc.opencypher.loadCsv.blockedIpRanges';
+    const usual = await blockedRanges();
+    try {
+      await world.client.serverCommand(`${setting} 127.0.0.1/32`);
+      const {port} = moved.address() as AddressInfo;
+      await assertRefused(read(`http://127.0.0.2:${port}/a.csv`), /'127.0.0.1'.*blocked range/);
+    } finally {
+      await world.client.serverCommand(`${setting} ${usual}`);
+      moved.close();
+    }
+    assert.equal(asked, 0);
+    await world.assertNothingLeft('bad');
+  });
+}
+
+function insidePort(): number {
+  return (inside.address() as AddressInfo).port;
+}
+
+async function blockedRanges(): Promise<string> {
+  const {settings} = await world.client.serverInfo('default');
+  const found = (settings as readonly Row[]).find(
+    ({key}) => key === 'svc.opencypher.loadCsv.blockedIpRanges',
+  );
+  return String(found?.['value']);
+}
 
 test('an export has no path', async () => {
   await world.client.createDatabase('kept');

@@ -5,7 +5,7 @@
  * guard itself, so that no second answer of the name's server can lead elsewhere. Redirects are
  * followed here, each like a first address.
  */
-import {lookup} from 'node:dns';
+import {lookup, type LookupAddress, type LookupAllOptions} from 'node:dns';
 import {closeSync, constants, fstatSync, openSync, readSync, realpathSync} from 'node:fs';
 import {get as getPlain, type IncomingMessage} from 'node:http';
 import {get as getSecure} from 'node:https';
@@ -17,8 +17,22 @@ import type {FetchBounds, SourceReader} from '../source-reader.ts';
 const portionBytes = 256 * 1024;
 const redirectsMax = 5;
 
-export function createSourceReader(): SourceReader {
-  return {file, fetch: (address, bounds) => fetchFrom(address, bounds, redirectsMax)};
+/** How names become addresses; the system's own way, or that of a test. */
+export type Resolve = (
+  name: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, found: readonly LookupAddress[]) => void,
+) => void;
+
+export function createSourceReader(resolve: Resolve = lookup): SourceReader {
+  return {
+    file,
+    fetch: (address, bounds) => fetchFrom(address, {...bounds, resolve}, redirectsMax),
+  };
+}
+
+interface Fetch extends FetchBounds {
+  readonly resolve: Resolve;
 }
 
 function* file(path: string, root: string | undefined): Generator<Uint8Array, void, undefined> {
@@ -65,11 +79,7 @@ function unreadable(source: string, cause: unknown): Refusal {
   });
 }
 
-async function fetchFrom(
-  address: URL,
-  bounds: FetchBounds,
-  redirects: number,
-): Promise<Uint8Array> {
+async function fetchFrom(address: URL, bounds: Fetch, redirects: number): Promise<Uint8Array> {
   const answer = await request(address, bounds);
   const {statusCode = 0, headers} = answer;
   const target = statusCode >= 300 && statusCode < 400 ? headers.location : undefined;
@@ -87,7 +97,7 @@ async function fetchFrom(
   return bytesOf(answer, address, bounds);
 }
 
-function request(address: URL, bounds: FetchBounds): Promise<IncomingMessage> {
+function request(address: URL, bounds: Fetch): Promise<IncomingMessage> {
   const {protocol, hostname} = address;
   if (protocol !== 'http:' && protocol !== 'https:') {
     return Promise.reject(new Refusal('source.refused', `${protocol} is neither http nor https`));
@@ -98,7 +108,7 @@ function request(address: URL, bounds: FetchBounds): Promise<IncomingMessage> {
   const get = protocol === 'https:' ? getSecure : getPlain;
   return new Promise((resolve, reject) => {
     const options = {
-      lookup: guardedLookup(blocked, address),
+      lookup: guardedLookup(bounds.resolve, blocked, address),
       signal: AbortSignal.timeout(bounds.timeoutMs),
       agent: false,
     } as const;
@@ -154,15 +164,15 @@ function isBlocked(list: BlockList, address: string): boolean {
 }
 
 /** A name of which any address is blocked is not asked at all. */
-function guardedLookup(blocked: BlockList, address: URL): LookupFunction {
+function guardedLookup(resolve: Resolve, blocked: BlockList, address: URL): LookupFunction {
   return (hostname, options, callback) => {
-    lookup(hostname, {...options, all: true}, (error, found) => {
+    resolve(hostname, {...options, all: true}, (error, found) => {
       if (error !== null) return callback(error, '');
       if (found.some(({address: ip}) => isBlocked(blocked, ip))) {
         return callback(guarded(address), '');
       }
       const [first] = found;
-      if (options.all === true) return callback(null, found);
+      if (options.all === true) return callback(null, [...found]);
       return callback(null, first?.address ?? '', first?.family ?? 0);
     });
   };
