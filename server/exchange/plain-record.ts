@@ -44,7 +44,7 @@ export function propertyNamed(field: string, options: ImportOptions): string | u
 }
 
 /** What the property of a field is called, whether it is left out or not. */
-export function propertyCalled(field: string, {mapping}: ImportOptions): string {
+function propertyCalled(field: string, {mapping}: ImportOptions): string {
   return mapping?.get(field) ?? field;
 }
 

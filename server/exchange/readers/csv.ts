@@ -22,7 +22,7 @@ import {
 import type {ImportOptions} from '../import-options.ts';
 import {jsonIn} from '../json-text.ts';
 import {textOf} from '../lines.ts';
-import {propertyCalled, propertyNamed, typeOfRows, withoutEnd} from '../plain-record.ts';
+import {propertyNamed, typeOfRows, withoutEnd} from '../plain-record.ts';
 
 interface Cell {
   readonly text: string;
@@ -33,7 +33,7 @@ interface Cell {
 interface Column {
   /** Undefined: its cells are left out. */
   readonly property: string | undefined;
-  readonly role: 'from' | 'to' | 'id' | undefined;
+  readonly end: 'from' | 'to' | undefined;
   readonly dataType: DataType | undefined;
 }
 
@@ -79,15 +79,13 @@ function columnsOf(
   declared: DeclaredTypes,
 ): readonly Column[] {
   const isEdge = options.rows === 'edge';
-  const key = options.typeIdProperty ?? options.idProperty;
-  const left = {property: undefined, dataType: undefined};
+  const left = {property: undefined, end: undefined, dataType: undefined};
   return names.map(name => {
-    if (isEdge && name === options.edgeFromField) return {...left, role: 'from'};
-    if (isEdge && name === options.edgeToField) return {...left, role: 'to'};
-    const role = propertyCalled(name, options) === key ? 'id' : undefined;
+    if (isEdge && name === options.edgeFromField) return {...left, end: 'from'};
+    if (isEdge && name === options.edgeToField) return {...left, end: 'to'};
     const property = propertyNamed(name, options);
-    if (property === undefined) return {...left, role};
-    return {property, role, dataType: declared(typeOfRows(options), property)};
+    if (property === undefined) return left;
+    return {...left, property, dataType: declared(typeOfRows(options), property)};
   });
 }
 
@@ -103,18 +101,17 @@ function recordOf(
   const {rows: kind, trimText} = options;
   const type = typeOfRows(options);
   const properties = new Map<string, Value>();
-  let id: string | undefined;
   let from: string | undefined;
   let to: string | undefined;
   for (const [at, {text, isQuoted}] of cells.entries()) {
-    const {property, role, dataType} = columns[at] as Column;
-    if (role === 'from') from = text.trim();
-    else if (role === 'to') to = text.trim();
-    else if (role === 'id') id = text.trim();
+    const {property, end, dataType} = columns[at] as Column;
+    if (end === 'from') from = text.trim();
+    else if (end === 'to') to = text.trim();
     if (property === undefined || (text === '' && !isQuoted)) continue;
     properties.set(property, cellValue(text, {isQuoted, trimText, dataType, place}));
   }
-  if (kind !== 'edge') return {kind, type, id, properties, place};
+  // All rows of a source are of one kind: no edge of it names a vertex of it.
+  if (kind !== 'edge') return {kind, type, properties, place};
   // An empty cell names nothing.
   if (!from || !to) throw withoutEnd(from ? options.edgeToField : options.edgeFromField, place);
   return {kind, type, from, to, endsMayBeRecords: true, properties, place};
