@@ -4,6 +4,7 @@
  * Exit code 0 when every gate holds, 1 when one does not or the run failed, 2 for a wrong class.
  */
 import {batchClass} from './batch/batch.ts';
+import {importCsv} from './import/csv.ts';
 import {linksClass} from './links/links.ts';
 import {readsBesideAnalysis} from './mixed/reads-beside-analysis.ts';
 import {crowd} from './network/crowd.ts';
@@ -106,6 +107,7 @@ const classes: Readonly<Record<string, BenchClass>> = {
   store: storeClass,
   statement: statementCosts,
   batch: batchClass,
+  import: importCsv,
   pairs,
   crowd,
   metrics: metricsOnAndOff,
