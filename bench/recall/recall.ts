@@ -139,7 +139,7 @@ class Collection {
       const truth = nearestOf(vector, among ?? this.#vectors, k, similarity);
       const measured = this.#index
         .candidates(vector, {k, among: rids})
-        .map(({position}) => ({
+        .map(({rid: {position}}) => ({
           position,
           distance: exactDistance(vector, this.#vectors.get(position) ?? vector, similarity),
         }))

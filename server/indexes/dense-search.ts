@@ -1,9 +1,10 @@
 /**
  * The records nearest to a vector, for one reader: exact for its view, with its own writes.
  *
- * Where a graph is kept it names candidates, and each is measured by the entry that the reader
- * shows; else every entry is measured. Either way an answer is a record of the view with its
- * distance in the view; only that nothing nearer was missed depends on the graph.
+ * Where a graph is kept it names candidates, and each is measured: by the vector that the graph
+ * keeps, or where it keeps less by the entry that the reader shows. Else every entry is measured.
+ * Either way an answer is a record of the view with its distance in the view; only that nothing
+ * nearer was missed depends on the graph.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
@@ -19,14 +20,19 @@ import {
   rowHeaderBytes,
 } from '#server/storage/packed-rows.ts';
 import type {Reader} from '#server/storage/store.ts';
-import {type CandidateRequest, exactDistance, type Similarity} from './dense-vectors.ts';
+import {
+  type Candidate,
+  type CandidateRequest,
+  exactDistance,
+  type Similarity,
+} from './dense-vectors.ts';
 import {BestRecords, type ScoredRid} from './ranked/best-records.ts';
 import type {Effort} from './ranked/effort.ts';
 import {RowWalker} from './row-walker.ts';
 
 /** Candidates for a view, and records that are to be measured beside them. */
 export interface NearRecords {
-  readonly candidates: readonly Rid[];
+  readonly candidates: readonly Candidate[];
   readonly changed: readonly Rid[];
 }
 
@@ -79,7 +85,7 @@ export function searchDense(source: DenseSource, request: DenseRequest): readonl
   });
   if (near === undefined) measured.scan();
   else {
-    measured.lookUp(near.candidates);
+    measured.take(near.candidates);
     if (near.changed.length > 0) {
       const eligible = among && new Set(among.map(keyOf));
       measured.lookUp(near.changed.filter(rid => eligible?.has(keyOf(rid)) ?? true));
@@ -126,6 +132,16 @@ class Measured {
 
   sorted(): readonly ScoredRid[] {
     return this.#best.sorted();
+  }
+
+  /** Reads no entry of a candidate whose distance is known. */
+  take(candidates: readonly Candidate[]): void {
+    const unknown: Rid[] = [];
+    for (const {rid, distance} of candidates) {
+      if (distance === undefined) unknown.push(rid);
+      else if (this.#isWanted(rid)) this.#offerAt(rid, distance);
+    }
+    this.lookUp(unknown);
   }
 
   /** Measures those that have an entry in the reader. Cost: a read of the store a record. */
@@ -177,8 +193,12 @@ class Measured {
   }
 
   #offer(rid: Rid): void {
-    const {vector, maxDistance} = this.#request;
-    const distance = exactDistance(vector, this.#vector, this.#similarity);
+    const {vector} = this.#request;
+    this.#offerAt(rid, exactDistance(vector, this.#vector, this.#similarity));
+  }
+
+  #offerAt(rid: Rid, distance: number): void {
+    const {maxDistance} = this.#request;
     if (maxDistance !== undefined && distance > maxDistance) return;
     this.#best.offer(-distance, rid.bucket, rid.position);
   }

@@ -49,7 +49,7 @@ for (const kind of kinds) {
         const truth = nearestOf(vector, among ?? vectors, k, kind.similarity);
         const measured = index
           .candidates(vector, {k, among: rids})
-          .map(({position}) => ({
+          .map(({rid: {position}}) => ({
             position,
             distance: exactDistance(vector, vectors.get(position) as Float32Array, kind.similarity),
           }))

@@ -12,7 +12,7 @@ import {CodeSpace} from './vector/code-space.ts';
 import {Codebook} from './vector/codebook.ts';
 import {decodeGraph, encodeGraph} from './vector/graph-file.ts';
 import {Learning} from './vector/learning.ts';
-import {type GraphShape, NeighbourGraph} from './vector/neighbour-graph.ts';
+import {type GraphAnswer, type GraphShape, NeighbourGraph} from './vector/neighbour-graph.ts';
 import {nodeState} from './vector/node-table.ts';
 import {
   chooseKernels,
@@ -75,6 +75,13 @@ export interface CandidateRequest {
   readonly buckets?: ReadonlySet<number> | undefined;
   /** Which records are not to be answered, as the caller measures them itself. */
   readonly leaveOut?: ((bucket: number, position: number) => boolean) | undefined;
+}
+
+/** A record near a vector. */
+export interface Candidate {
+  readonly rid: Rid;
+  /** The exact one; undefined where rows keep less than the entry does. */
+  readonly distance: number | undefined;
 }
 
 /** Vectors of different lengths are harder to find: far ones have few that name them. */
@@ -161,17 +168,17 @@ export class DenseVectors {
   }
 
   /**
-   * Records near the vector, nearest first as far as the rows tell: `k`, or some more where
-   * rows are quantized. Where few may be answered each of them is compared.
+   * Records near the vector, nearest first as far as the rows tell: `k` with their exact
+   * distances, or some more where rows are quantized. Where few may be answered each is compared.
    */
-  candidates(vector: Float32Array, wish: CandidateRequest): readonly Rid[] {
+  candidates(vector: Float32Array, wish: CandidateRequest): readonly Candidate[] {
     const {k, among, buckets, leaveOut} = wish;
     const graph = this.#graph;
     const {nodes} = graph;
     const count = k * overfetch[this.options.quantization];
     const accepted = this.#acceptedCount(wish);
     if (accepted === 0) return [];
-    const ef = this.#breadth(wish, count);
+    const breadth = this.#breadth(wish, count);
     const takes = (node: number): boolean => {
       if (buckets !== undefined && !buckets.has(nodes.bucketOf(node))) return false;
       if (leaveOut === undefined) return true;
@@ -179,18 +186,19 @@ export class DenseVectors {
       return !leaveOut(bucket, position);
     };
     const isWhole = among === undefined && buckets === undefined && leaveOut === undefined;
-    const comparesAll = accepted <= this.#comparedAtMost(ef, accepted);
+    const comparesAll = accepted <= this.#comparedAtMost(breadth, accepted);
     if (comparesAll) {
       const chosen = among === undefined ? this.#liveNodes() : this.#nodesOf(among);
-      return this.#ridsOf(graph.searchAmong(vector, count, filtered(chosen, takes)));
+      return this.#measured(vector, graph.searchAmong(vector, count, filtered(chosen, takes)));
     }
     const marked = among && new Set(this.#nodesOf(among));
     const accept = isWhole
       ? undefined
       : (node: number): boolean => (marked?.has(node) ?? true) && takes(node);
     // Of those that are met only some may be answered: more must be met.
-    const wider = Math.ceil((ef * graph.live) / accepted);
-    return this.#ridsOf(graph.search(vector, {k: count, ef: Math.max(count, wider), accept}));
+    const wider = Math.ceil((breadth * graph.live) / accepted);
+    const ef = Math.max(count, wider);
+    return this.#measured(vector, graph.search(vector, {k: count, ef, accept}));
   }
 
   /** The graph as bytes, without the vectors. */
@@ -227,8 +235,13 @@ export class DenseVectors {
     this.#missing = undefined;
   }
 
-  #ridsOf({count, nodes}: {readonly count: number; readonly nodes: Uint32Array}): readonly Rid[] {
-    return Array.from(nodes.subarray(0, count), node => this.#graph.nodes.ridOf(node));
+  #measured(vector: Float32Array, {count, nodes}: GraphAnswer): readonly Candidate[] {
+    const {nodes: table, space} = this.#graph;
+    return Array.from(nodes.subarray(0, count), node => {
+      const row = space.vectorOf(node);
+      const distance = row && exactDistance(vector, row, this.options.similarity);
+      return {rid: table.ridOf(node), distance};
+    });
   }
 
   #acceptedCount({among, buckets}: CandidateRequest): number {

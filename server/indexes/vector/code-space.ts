@@ -11,8 +11,10 @@ import type {Codebook} from './codebook.ts';
 import {pagesMax} from './kernel-code.ts';
 import {
   batchRows,
+  evenedDistance,
   type KernelMaker,
   type RowSpace,
+  type Similarity,
   type SpaceShape,
   VectorSpace,
 } from './vector-space.ts';
@@ -33,6 +35,9 @@ export class CodeSpace implements RowSpace {
   readonly #table: Float32Array;
   /** The query that the table is of. */
   #prepared: number | undefined;
+  /** The square of the length of what each row stands for, with DOT_PRODUCT, and the greatest. */
+  #squares = new Float64Array(0);
+  #most = 0;
   readonly #vector: Float32Array;
   /** Rows as floats, each in the place of its number modulo `placesMax`. */
   readonly #decoded: VectorSpace;
@@ -49,13 +54,16 @@ export class CodeSpace implements RowSpace {
     this.#codes = new Uint8Array(this.#memory.buffer);
     this.#table = new Float32Array(256 * book.shape.subspaces);
     this.#vector = new Float32Array(shape.dimensions);
+    // Codes of COSINE stand for vectors of length 1: products alone tell them apart.
     const similarity = shape.similarity === 'EUCLIDEAN' ? 'EUCLIDEAN' : 'DOT_PRODUCT';
     this.#decoded = new VectorSpace({...shape, similarity, encoding: 'FLOAT32'}, makeKernels);
     assert(this.#decoded.reserve(placesMax), 'a memory has room for the floats');
+    this.#refresh();
   }
 
   get byteLength(): number {
-    const more = 4 * (this.#table.length + this.book.centroids.length);
+    const floats = this.#table.length + this.book.centroids.length;
+    const more = 4 * floats + this.#squares.byteLength;
     return this.#memory.buffer.byteLength + this.#decoded.byteLength + more;
   }
 
@@ -65,7 +73,7 @@ export class CodeSpace implements RowSpace {
     const pages = Math.ceil((wanted * 1.125 - this.#codes.length) / pageBytes);
     if (this.#codes.length + pages * pageBytes > pagesMax * pageBytes) return false;
     this.#memory.grow(pages);
-    this.#codes = new Uint8Array(this.#memory.buffer);
+    this.#refresh();
     return true;
   }
 
@@ -75,11 +83,19 @@ export class CodeSpace implements RowSpace {
     if (this.#prepared === row) this.#prepared = undefined;
     const place = row % placesMax;
     if (this.#held[place] === row + 1) this.#held[place] = 0;
-    this.book.encode(this.#scaled(vector), this.#codes, at);
+    this.book.encode(scaledFor(this.shape.similarity, vector), this.#codes, at);
+    if (this.shape.similarity === 'DOT_PRODUCT') this.#squares[row] = this.#squareOf(at);
+  }
+
+  #squareOf(at: number): number {
+    this.book.decode(this.#codes, at, this.#vector);
+    const square = this.#vector.reduce((sum, element) => sum + element * element, 0);
+    this.#most = Math.max(this.#most, square);
+    return square;
   }
 
   setQuery(vector: Float32Array): number {
-    this.#fillTable(this.#scaled(vector));
+    this.#fillTable(scaledFor(this.shape.similarity, vector));
     this.#prepared = given;
     return given;
   }
@@ -98,6 +114,23 @@ export class CodeSpace implements RowSpace {
   measure(query: number, count: number): void {
     if (query === this.#prepared) this.#lookUp(count);
     else this.#compare(query, count);
+    if (this.shape.similarity !== 'DOT_PRODUCT' || query === given) return;
+    const square = this.#squares[query] ?? 0;
+    for (let index = 0; index < count; index++) {
+      const other = this.#squares[this.ids[index] ?? 0] ?? 0;
+      const product = -(this.out[index] ?? 0);
+      this.out[index] = evenedDistance(product, {square, other, most: this.#most});
+    }
+  }
+
+  vectorOf(): undefined {}
+
+  #refresh(): void {
+    this.#codes = new Uint8Array(this.#memory.buffer);
+    if (this.shape.similarity !== 'DOT_PRODUCT') return;
+    const squares = this.#squares;
+    this.#squares = new Float64Array(Math.floor(this.#codes.length / this.book.shape.subspaces));
+    this.#squares.set(squares);
   }
 
   #lookUp(count: number): void {
@@ -148,12 +181,12 @@ export class CodeSpace implements RowSpace {
   #fillTable(vector: Float32Array): void {
     this.book.contributions(vector, this.shape.similarity === 'EUCLIDEAN', this.#table);
   }
+}
 
-  /** The vector, for COSINE made one of length 1. */
-  #scaled(vector: Float32Array): Float32Array {
-    if (this.shape.similarity !== 'COSINE') return vector;
-    let squares = 0;
-    for (const element of vector) squares += element * element;
-    return squares > 0 ? vector.map(element => element / Math.sqrt(squares)) : vector;
-  }
+/** The vector, for COSINE made one of length 1. */
+export function scaledFor(similarity: Similarity, vector: Float32Array): Float32Array {
+  if (similarity !== 'COSINE') return vector;
+  let squares = 0;
+  for (const element of vector) squares += element * element;
+  return squares > 0 ? vector.map(element => element / Math.sqrt(squares)) : vector;
 }

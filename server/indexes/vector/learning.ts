@@ -7,7 +7,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {trainCodebook} from './codebook.ts';
-import {CodeSpace} from './code-space.ts';
+import {CodeSpace, scaledFor} from './code-space.ts';
 import type {KernelMaker, VectorSpace} from './vector-space.ts';
 
 export interface LearningOptions {
@@ -75,17 +75,23 @@ export class Learning {
     const count = this.#options.trainingLimit;
     const samples = new Float32Array(count * dimensions);
     for (let at = 0; at < count; at++) {
-      samples.set(this.#floats.read(Math.floor((at * rows) / count)), at * dimensions);
+      samples.set(this.#vectorOf(Math.floor((at * rows) / count)), at * dimensions);
     }
     this.#samples = samples.length;
     return samples;
+  }
+
+  #vectorOf(row: number): Float32Array {
+    const vector = this.#floats.vectorOf(row);
+    assert(vector !== undefined, 'what is learnt from are floats');
+    return scaledFor(this.#floats.shape.similarity, vector);
   }
 
   #encode(codes: CodeSpace, rows: number): CodeSpace | undefined {
     assert(codes.reserve(rows), 'codes are smaller than the floats that have room');
     const end = Math.min(rows, this.#encoded + rowsPerTurn);
     for (; this.#encoded < end; this.#encoded++) {
-      codes.write(this.#encoded, this.#floats.read(this.#encoded));
+      codes.write(this.#encoded, this.#vectorOf(this.#encoded));
     }
     return this.#encoded === rows ? codes : undefined;
   }

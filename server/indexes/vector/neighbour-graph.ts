@@ -453,7 +453,7 @@ export class NeighbourGraph {
   #isCovered(candidate: number, distance: number, length: number): boolean {
     const {space} = this;
     const query = space.queryOf(candidate);
-    const bound = distance / this.#alpha;
+    const bound = distance / this.#shape.alphaDiversityRelaxation;
     // Most that are covered are so by one of the nearest.
     for (let from = 0; from < length; from += 8) {
       const count = Math.min(8, length - from);
@@ -466,17 +466,10 @@ export class NeighbourGraph {
     return false;
   }
 
-  /** A distance that is 0 for equal vectors, where there is such a one. */
+  /** A distance between rows, 0 for equal ones. */
   #cost(distance: number): number {
     const {similarity, encoding} = this.space.shape;
     return similarity === 'COSINE' && encoding !== 'BITS' ? 1 + distance : distance;
-  }
-
-  /** Products have no zero: nothing can be relaxed by a factor. */
-  get #alpha(): number {
-    const {similarity, encoding} = this.space.shape;
-    const hasZero = similarity !== 'DOT_PRODUCT' || encoding === 'BITS';
-    return hasZero ? this.#shape.alphaDiversityRelaxation : 1;
   }
 
   #setLinks(node: number, level: number, count: number): void {

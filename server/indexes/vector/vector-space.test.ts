@@ -66,6 +66,34 @@ test('a row can be the query, and rows stay while the memory grows', () => {
   }
 });
 
+for (const encoding of ['FLOAT32', 'INT8'] as const) {
+  test(`${encoding}: products between rows are told as straight distances`, () => {
+    const {gauss, share} = randomNumbers(4);
+    const [dimensions, count] = [48, 40];
+    const vectors = Array.from({length: count}, () => {
+      const length = 1 + 9 * share();
+      return Float32Array.from({length: dimensions}, () => length * gauss());
+    });
+    const space = new VectorSpace({dimensions, similarity: 'DOT_PRODUCT', encoding}, simdKernels);
+    for (const [row, vector] of vectors.entries()) {
+      assert.ok(space.reserve(row + 1));
+      space.write(row, vector);
+    }
+    // One dimension more makes all as long as the longest.
+    const squares = vectors.map(vector => vector.reduce((sum, one) => sum + one * one, 0));
+    const most = Math.max(...squares);
+    const evened = vectors.map((vector, row) =>
+      Float32Array.from([...vector, Math.sqrt(most - (squares[row] ?? 0))]),
+    );
+    space.ids.set(vectors.map((_, row) => row));
+    space.measure(space.queryOf(7), count);
+    for (const [row, vector] of evened.entries()) {
+      const expected = formula(evened[7], vector, 'EUCLIDEAN');
+      assert.ok(Math.abs((space.out[row] ?? Number.NaN) - expected) < 0.02 * most);
+    }
+  });
+}
+
 function formula(
   left: Float32Array | undefined,
   right: Float32Array | undefined,

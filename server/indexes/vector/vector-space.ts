@@ -34,6 +34,26 @@ export interface RowSpace {
   prepare(query: number): void;
   /** Distances from the query to the first `count` (1 or more) of `ids`, into `out`. */
   measure(query: number, count: number): void;
+  /**
+   * The vector of a row as it was written, for COSINE times a power of two, from which distances
+   * are the same to the last bit; undefined where rows keep less. Borrowed.
+   */
+  vectorOf(row: number): Float32Array | undefined;
+}
+
+/**
+ * The square of the straight distance between two vectors that have one more dimension, which makes
+ * them as long as the longest: the greater their product the less it is, and a vector is nearest to
+ * itself, which is not so of products. Source: B. Neyshabur, N. Srebro, On Symmetric and Asymmetric
+ * LSHs for Inner Product Search, ICML 2015.
+ *
+ * @param square - Of the length of one, and `other` of the other; `most` is no less than either.
+ */
+export function evenedDistance(
+  product: number,
+  {square, other, most}: {readonly square: number; readonly other: number; readonly most: number},
+): number {
+  return 2 * (most - product - Math.sqrt((most - square) * (most - other)));
 }
 
 type Kernel = (
@@ -140,6 +160,11 @@ export class VectorSpace implements RowSpace {
   #capacity = 0;
   #floats: Float32Array;
   #bytes: Int8Array;
+  /** What a row of floats has beside it: with COSINE 1 by its length, else the square of that. */
+  #marks = new Float64Array(0);
+  #markOfGiven = 0;
+  /** The greatest square of the length of a row. */
+  #most = 0;
   /** Row numbers of the next call. */
   ids: Uint32Array;
   /** Results of the last one, in the order of `ids`. */
@@ -166,7 +191,7 @@ export class VectorSpace implements RowSpace {
 
   /** Bytes that the memory has taken. */
   get byteLength(): number {
-    return this.#bytes.length;
+    return this.#bytes.length + this.#marks.byteLength;
   }
 
   /** Room for rows below `count`; false where a memory cannot be that large. */
@@ -184,12 +209,14 @@ export class VectorSpace implements RowSpace {
   /** Writes a vector of the space's dimensions into a row that has room. */
   write(row: number, vector: Float32Array): void {
     assert(row < this.#capacity, 'the row has room');
-    this.#put(this.#placeOf(row), vector);
+    this.#marks[row] = this.#put(this.#placeOf(row), vector);
   }
 
   /** The next distances are from this vector. */
   setQuery(vector: Float32Array): number {
-    this.#put(0, vector);
+    const most = this.#most;
+    this.#markOfGiven = this.#put(0, vector);
+    this.#most = most;
     return 0;
   }
 
@@ -201,40 +228,65 @@ export class VectorSpace implements RowSpace {
   /** A row is as good a query as any. */
   prepare(_query: number): void {}
 
-  /** The vector that was written into a row of floats, of COSINE with the length 1. */
-  read(row: number): Float32Array {
-    assert(this.shape.encoding === 'FLOAT32', 'floats are read as they were written');
+  vectorOf(row: number): Float32Array | undefined {
+    if (this.shape.encoding !== 'FLOAT32') return undefined;
     const first = this.#placeOf(row) >> 2;
-    return this.#floats.slice(first, first + this.shape.dimensions);
+    return this.#floats.subarray(first, first + this.shape.dimensions);
   }
 
   /**
-   * Distances from the query to the first `count` (1 or more) of `ids`, into `out`.
+   * Distances from the query to the first `count` (1 or more) of `ids`, into `out`. Of DOT_PRODUCT
+   * those between rows are straight ones (`evenedDistance`), as a graph needs them.
    * Cost: about a cache line a 16 elements; nothing is allocated.
    */
   measure(query: number, count: number): void {
     const {similarity, encoding} = this.shape;
-    const {out} = this;
     if (encoding === 'BITS') return this.#call(this.#kernels.bits, query, count);
     if (encoding === 'INT8') return this.#measureBytes(query, count);
     if (similarity === 'EUCLIDEAN') return this.#call(this.#kernels.squares, query, count);
     this.#call(this.#kernels.dot, query, count);
-    for (let at = 0; at < count; at++) out[at] = -(out[at] ?? 0);
+    this.#fromProducts(query, count);
+  }
+
+  #fromProducts(query: number, count: number): void {
+    const {ids, out} = this;
+    const marks = this.#marks;
+    const mark = query === 0 ? this.#markOfGiven : (marks[this.#rowAt(query)] ?? 0);
+    if (this.shape.similarity === 'COSINE') {
+      for (let at = 0; at < count; at++) {
+        out[at] = -(out[at] ?? 0) * mark * (marks[ids[at] ?? 0] ?? 0);
+      }
+    } else if (query === 0) {
+      for (let at = 0; at < count; at++) out[at] = -(out[at] ?? 0);
+    } else {
+      const most = this.#most;
+      for (let at = 0; at < count; at++) {
+        const other = marks[ids[at] ?? 0] ?? 0;
+        out[at] = evenedDistance(out[at] ?? 0, {square: mark, other, most});
+      }
+    }
   }
 
   #measureBytes(query: number, count: number): void {
     const {ids, out} = this;
+    const {similarity} = this.shape;
     this.#call(this.#kernels.bytes, query, count);
     const tail = (query + this.#vectorBytes) >> 2;
     const scale = this.#floats[tail] ?? 0;
-    if (this.shape.similarity !== 'EUCLIDEAN') {
+    if (similarity === 'COSINE' || (similarity === 'DOT_PRODUCT' && query === 0)) {
       for (let at = 0; at < count; at++) out[at] = -scale * (out[at] ?? 0);
       return;
     }
-    const squares = this.#floats[tail + 1] ?? 0;
+    const square = this.#floats[tail + 1] ?? 0;
+    const most = this.#most;
     for (let at = 0; at < count; at++) {
       const place = (this.#placeOf(ids[at] ?? 0) + this.#vectorBytes) >> 2;
-      out[at] = squares + (this.#floats[place + 1] ?? 0) - 2 * scale * (out[at] ?? 0);
+      const other = this.#floats[place + 1] ?? 0;
+      const product = scale * (out[at] ?? 0);
+      out[at] =
+        similarity === 'EUCLIDEAN'
+          ? square + other - 2 * product
+          : evenedDistance(product, {square, other, most});
     }
   }
 
@@ -247,24 +299,40 @@ export class VectorSpace implements RowSpace {
     return this.#rowsAt + row * this.rowBytes;
   }
 
-  #put(place: number, vector: Float32Array): void {
+  #rowAt(place: number): number {
+    return (place - this.#rowsAt) / this.rowBytes;
+  }
+
+  /** Answers the mark of the row. */
+  #put(place: number, vector: Float32Array): number {
     const {dimensions, similarity, encoding} = this.shape;
     assert(vector.length === dimensions, 'a vector has the dimensions of its space');
     let squares = 0;
     for (const element of vector) squares += element * element;
-    const factor = similarity === 'COSINE' && squares > 0 ? 1 / Math.sqrt(squares) : 1;
-    if (encoding === 'FLOAT32') this.#putFloats(place, vector, factor);
-    else if (encoding === 'INT8') this.#putBytes(place, vector, factor);
-    else this.#putBits(place, vector);
+    const isCosine = similarity === 'COSINE';
+    const factor = isCosine && squares > 0 ? 1 / Math.sqrt(squares) : 1;
+    if (encoding === 'BITS') {
+      this.#putBits(place, vector);
+      return 0;
+    }
+    if (encoding === 'INT8') squares = this.#putBytes(place, vector, factor);
+    else if (isCosine) return this.#putFloats(place, vector, factor);
+    else this.#floats.set(vector, place >> 2);
+    this.#most = Math.max(this.#most, squares);
+    return squares;
   }
 
-  #putFloats(place: number, vector: Float32Array, factor: number): void {
+  /** A length of about 1 keeps products within 32 bits, and a power of two keeps all digits. */
+  #putFloats(place: number, vector: Float32Array, factor: number): number {
     const floats = this.#floats;
     const first = place >> 2;
-    for (let at = 0; at < vector.length; at++) floats[first + at] = (vector[at] ?? 0) * factor;
+    const power = 2 ** Math.floor(Math.log2(factor));
+    for (let at = 0; at < vector.length; at++) floats[first + at] = (vector[at] ?? 0) * power;
+    return factor / power;
   }
 
-  #putBytes(place: number, vector: Float32Array, factor: number): void {
+  /** Answers the square of the length of what the bytes stand for. */
+  #putBytes(place: number, vector: Float32Array, factor: number): number {
     let most = 0;
     for (const element of vector) most = Math.max(most, Math.abs(element));
     const scale = most === 0 ? 1 : most / 127;
@@ -275,8 +343,11 @@ export class VectorSpace implements RowSpace {
       squares += byte * byte;
     }
     const tail = (place + this.#vectorBytes) >> 2;
+    squares *= scale * scale * factor * factor;
     this.#floats[tail] = scale * factor;
-    this.#floats[tail + 1] = squares * scale * scale * factor * factor;
+    this.#floats[tail + 1] = squares;
+    // As it is read again: no row is longer than the longest.
+    return this.#floats[tail + 1] ?? 0;
   }
 
   /** One bit an element: whether it is above the vector's mean. */
@@ -299,6 +370,10 @@ export class VectorSpace implements RowSpace {
     this.ids = new Uint32Array(buffer, this.#idsAt, batchRows);
     this.out = new Float32Array(buffer, this.#outAt, batchRows);
     this.#capacity = Math.floor((buffer.byteLength - this.#rowsAt) / this.rowBytes);
+    if (this.shape.encoding !== 'FLOAT32' || this.shape.similarity === 'EUCLIDEAN') return;
+    const marks = this.#marks;
+    this.#marks = new Float64Array(this.#capacity);
+    this.#marks.set(marks);
   }
 }
 
