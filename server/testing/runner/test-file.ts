@@ -19,6 +19,8 @@ export interface FileOutcome {
   readonly ms: number;
 }
 
+const loaded = join(import.meta.dirname, 'compile-cache.ts');
+
 /** Runs `file`, a path below `root`. Whoever must not wait for it forever ends its process. */
 export async function runTestFile(root: string, file: string): Promise<FileOutcome> {
   const begun = performance.now();
@@ -26,7 +28,8 @@ export async function runTestFile(root: string, file: string): Promise<FileOutco
   const failures: string[] = [];
   const output: string[] = [];
   const path = join(root, file);
-  const events = run({files: [path], concurrency: 1, cwd: root, execArgv: ['--conditions=source']});
+  const execArgv = ['--conditions=source', '--import', loaded];
+  const events = run({files: [path], concurrency: 1, cwd: root, execArgv});
   for await (const event of events) {
     if (event.type === 'test:stdout' || event.type === 'test:stderr') {
       output.push(event.data.message);
