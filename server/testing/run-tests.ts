@@ -24,8 +24,8 @@ const root = process.cwd();
 const folders = ['server', 'operator', 'bench', 'examples', 'images', 'e2e'];
 const isSlow = (file: string): boolean => /\.(?:e2e|slow)\.test\.ts$/.test(file);
 
-/** Two files at a time: servers and disks of more would disturb each other's timing. */
-const filesAtOnce = 2;
+/** A file of calculations fills a processor; one with servers mostly waits for disks and clocks. */
+const filesAtOnce = {quick: 2, slow: 3};
 
 /** A file that runs longer hangs; it is ended and counts as failed. */
 const msMaxOf = (file: string): number => (isSlow(file) ? 900_000 : 60_000);
@@ -48,11 +48,18 @@ async function main(scope = '', patterns: readonly string[]): Promise<number> {
   const gates = scope === 'files' ? [] : gatesOf(root);
   const failures: string[] = [];
   const parts: Readonly<Counts>[] = [];
-  for (const gate of gates) {
+  const [build, ...others] = gates;
+  const judge = async (gate: Gate): Promise<void> => {
     const verdict = await runGate(gate);
     parts.push({...noCounts(), [verdict]: 1});
     if (verdict === 'failed') failures.push(gate.name);
-  }
+  };
+  // The gates behind the build only read, and most of them have one thread.
+  if (build !== undefined) await judge(build);
+  const half = async (): Promise<void> => {
+    for (let gate = others.shift(); gate !== undefined; gate = others.shift()) await judge(gate);
+  };
+  await Promise.all([half(), half()]);
   const outcomes = await runFiles(files);
   for (const [file, {counts, failures: names}] of outcomes) {
     parts.push(counts);
@@ -118,9 +125,12 @@ async function runGate({name, program, args, skips}: Gate): Promise<Verdict> {
 async function runFiles(files: readonly string[]): Promise<readonly [string, FileOutcome][]> {
   const outcomes: [string, FileOutcome][] = [];
   const overdue = new OverdueFiles({say});
-  const waiting = [...files];
-  const work = async (): Promise<void> => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+  const slow = files.filter(isSlow);
+  const quick = files.filter(file => !isSlow(file));
+  const work = async (_: unknown, place: number): Promise<void> => {
+    const next = (): string | undefined =>
+      slow.shift() ?? (place < filesAtOnce.quick ? quick.shift() : undefined);
+    for (let file = next(); file !== undefined; file = next()) {
       overdue.began(join(root, file), msMaxOf(file));
       const outcome = await runTestFile(root, file);
       overdue.ended(join(root, file));
@@ -128,7 +138,7 @@ async function runFiles(files: readonly string[]): Promise<readonly [string, Fil
       printFile(file, outcome);
     }
   };
-  await Promise.all(Array.from({length: filesAtOnce}, work));
+  await Promise.all(Array.from({length: filesAtOnce.slow}, work));
   return outcomes.sort(([one], [other]) => (one < other ? -1 : 1));
 }
 

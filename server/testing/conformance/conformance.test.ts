@@ -55,13 +55,18 @@ test('a documented difference is tolerated, and the baseline may not name one th
   assert.deepEqual(verdict.tolerated, [{kind: 'documented', names: ['query.b'], known: 2}]);
 });
 
-test('the manual says what the inventory takes as documented', () => {
-  const folder = import.meta.dirname;
-  const text = readFileSync(join(folder, 'sql-inventory-baseline.json'), 'utf8');
-  const {documented} = JSON.parse(text) as {readonly documented: Record<string, string>};
-  const manual = readFileSync(join(folder, '../../../docs/sql.md'), 'utf8');
-  for (const words of Object.values(documented)) assert.ok(manual.includes(words), words);
-});
+for (const [suite, page] of [
+  ['sql-inventory', 'sql.md'],
+  ['mcp', 'mcp.md'],
+]) {
+  test(`the manual says what the suite ${suite} takes as documented`, () => {
+    const folder = import.meta.dirname;
+    const text = readFileSync(join(folder, `${suite}-baseline.json`), 'utf8');
+    const {documented} = JSON.parse(text) as {readonly documented: Record<string, string>};
+    const manual = readFileSync(join(folder, `../../../docs/${page}`), 'utf8');
+    for (const words of Object.values(documented)) assert.ok(manual.includes(words), words);
+  });
+}
 
 const ties = [
   // statement                         expected                        actual, equal

@@ -24,7 +24,7 @@ import {freePort, startServer, temporaryRoot} from '../worlds/server-process.ts'
 interface Baseline {
   readonly skipped: Readonly<Record<string, string>>;
   readonly failing: Readonly<Record<string, string>>;
-  /** Cases that differ because more is accepted, each with the words of docs/sql.md that say so. */
+  /** Cases that differ on purpose, each with the words of the manual that say so. */
   readonly documented?: Readonly<Record<string, string>>;
   /** How many differences of a kind are tolerated; none of a kind that is not named. */
   readonly tolerated?: Readonly<Partial<Record<Tolerance, number>>>;

@@ -3,7 +3,8 @@
  * data, and compared field by field; then what outside programs find (mcp-outside.ts).
  *
  * Names and texts that are the product's own (what a tool says of itself, what a prompt tells a
- * model) are no behaviour: an answer that differs in those alone is counted apart.
+ * model, the words of a refusal) are no behaviour: an answer that differs in those alone is counted
+ * apart. So is one that differs as a sentence of docs/mcp.md says.
  */
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
@@ -17,6 +18,8 @@ const ownTexts = new RegExp(
   String.raw`\.(description|annotations|serverInfo\.name|instructions)$` +
     String.raw`|\.messages\[\d+\]\.content\.text$`,
 );
+/** The words of a refusal; what a tool answers is JSON and compared field by field. */
+const refusal = /\.result\.content\[0\]\.text$/;
 
 export async function runMcp(source: SuiteSource): Promise<SuiteOutcome> {
   const recorded = await runRecorded(source);
@@ -48,7 +51,12 @@ async function runRecorded(source: SuiteSource): Promise<SuiteOutcome> {
     .map(({name, diffs}) => ({
       name,
       lines: diffs.map(lineOf),
-      ...(diffs.every(({path}) => ownTexts.test(path)) ? {tolerated: 'worded' as const} : {}),
+      ...(diffs.every(isWorded) ? {tolerated: 'worded' as const} : {}),
     }));
   return {cases, differences};
+}
+
+function isWorded({path, expected, actual}: FieldDifference): boolean {
+  if (refusal.test(path)) return typeof expected === 'string' && typeof actual === 'string';
+  return ownTexts.test(path);
 }

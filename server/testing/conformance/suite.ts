@@ -17,7 +17,7 @@ export const tolerances = {
   accepted: 'accepted where the reference refuses the text',
   reordered: 'equal but for the order within lists',
   worded: "equal but for the product's own name and texts",
-  documented: 'answered where the reference refuses, as the manual says',
+  documented: 'different as the manual says',
 } as const;
 
 export type Tolerance = keyof typeof tolerances;
