@@ -3,7 +3,7 @@
  * invariants, folders and dependencies of ARCHITECTURE.md and the routes of the manual are those
  * of the sources, and every statement of docs/sql.md runs and answers what the page says.
  *
- * What needs a server and a shell is in documents.slow.test.ts.
+ * What needs a server and a shell is in the slow tests beside it.
  */
 import assert from 'node:assert/strict';
 import {existsSync, globSync, readdirSync, readFileSync} from 'node:fs';
