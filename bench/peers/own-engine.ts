@@ -5,7 +5,7 @@
  *
  * Measured is the processor time of the thread, which a busy machine does not stretch.
  */
-import {indexFamilies} from '#server/indexes/families.ts';
+import {indexFamilies} from '#server/caches/index-families.ts';
 import assert from 'node:assert/strict';
 import {batchRowsDefault, pause} from '#server/execution/batch.ts';
 import {Budget} from '#server/execution/budget.ts';
@@ -66,8 +66,7 @@ function engineRun(
     adjacency: new AdjacencyCache({database: stored, clock, timers, memory}),
     columns: new ColumnCache(stored, memory, () => 1),
     indexes: new IndexPageCache(stored, memory, () => 1),
-    lists: undefined,
-    vectors: undefined,
+    search: undefined,
     searches: undefined,
   };
   const preparation = new PlanPreparation(plan, createFunctionRegistry());

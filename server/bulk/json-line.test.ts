@@ -2,7 +2,7 @@
  * The one-pass reader of lines against the general one: where it does not give up, both leave the
  * same record behind, and it never accepts a line that the general one refuses. Holds invariant U1.
  */
-import {indexFamilies} from '#server/indexes/families.ts';
+import {indexFamilies} from '#server/caches/index-families.ts';
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import fc from 'fast-check';

@@ -34,6 +34,11 @@ export class CacheMemory {
     return this.#bytesMax();
   }
 
+  /** Whether anything may be held at all. */
+  get isOn(): boolean {
+    return this.#bytesMax() > 0;
+  }
+
   /** A number for a run that uses what is held. */
   beginRun(): number {
     return ++this.#runs;

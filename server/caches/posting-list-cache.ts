@@ -1,6 +1,5 @@
 /**
- * Decoded lists of the search indexes of one database (indexes/kept-lists.ts), for views of the
- * store.
+ * Decoded lists of one search index (indexes/kept-lists.ts), for views of the store.
  *
  * A list that was read from a view of log index `base` is exact for every view from there on but
  * for the records that the change feed has named since, which whoever searches reads from his view
@@ -11,14 +10,21 @@
  * entries of that view.
  */
 import {compareText} from '#server/base/utf8.ts';
-import type {Database} from '#server/engine/database.ts';
 import type {ChangedRecord, FoundList, KeptList, KeptLists} from '#server/indexes/kept-lists.ts';
-import {indexIdOf, indexPrefixBytes, indexRange} from '#server/layout/index-key.ts';
+import {indexPrefixBytes} from '#server/layout/index-key.ts';
 import {ridBytes} from '#server/layout/namespace.ts';
 import {bucketOfEntry, positionOfEntry, termOfEntry} from '#server/layout/posting-key.ts';
 import {keyTextOf} from '#server/transactions/key-text.ts';
-import type {ChangeListener, ChangeSubscription} from '#server/transactions/change-feed.ts';
+import type {LogIndex} from '#server/transactions/commit.ts';
+import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import type {Droppable, CacheMemory} from './cache-memory.ts';
+import type {
+  IndexCache,
+  IndexCacheEnvironment,
+  IndexCacheFigures,
+  IndexCacheKind,
+} from './index-caches.ts';
+import {listsShare} from './memory-shares.ts';
 
 const changesMax = 4_096;
 const recentMax = 4_096;
@@ -102,98 +108,47 @@ class RecentChanges {
   }
 }
 
-/** What is kept of one index. */
-class IndexLists {
+class PostingListCache implements IndexCache {
   readonly lists = new Map<string, HeldList>();
   readonly terms = new Map<string, HeldTerms>();
   readonly recent: RecentChanges;
+  readonly #memory: CacheMemory;
+  /** Nothing is known of views below it: changes were not told of, or the index was emptied. */
+  #floor: LogIndex;
 
-  constructor(lastIndex: number) {
+  constructor({memory, heardSince, lastIndex}: IndexCacheEnvironment) {
+    this.#memory = memory;
+    this.#floor = heardSince;
     this.recent = new RecentChanges(lastIndex);
   }
-}
 
-export class PostingListCache {
-  readonly #database: Database;
-  readonly #memory: CacheMemory;
-  readonly #indexes = new Map<number, IndexLists>();
-  readonly #sparseWindow: () => number;
-  #feed: ChangeSubscription | undefined;
-  /** Below it nothing is kept: an index was emptied there. */
-  #floor = 0;
-
-  constructor(database: Database, memory: CacheMemory, sparseWindow: () => number) {
-    this.#sparseWindow = sparseWindow;
-    this.#database = database;
-    this.#memory = memory;
+  /** Lists for one search; undefined where nothing may be kept. */
+  open({viewIndex}: Pick<ReadContext, 'viewIndex'>): KeptLists | undefined {
+    return viewIndex < this.#floor ? undefined : new ViewLists(this, this.#memory, viewIndex);
   }
 
-  /** `svc.sparseVectorScoringWindow`. */
-  get sparseWindow(): number {
-    return this.#sparseWindow();
-  }
-
-  /** Lists for the searches of one run; undefined where nothing may be kept. */
-  open(indexId: number, viewIndex: number): KeptLists | undefined {
-    if (this.#memory.bytesMax === 0) return undefined;
-    this.#feed ??= this.#database.onChange(this.#listener());
-    if (viewIndex < Math.max(this.#feed.heardSince, this.#floor)) return undefined;
-    let lists = this.#indexes.get(indexId);
-    if (lists === undefined) {
-      lists = new IndexLists(this.#feed.lastIndex);
-      this.#indexes.set(indexId, lists);
-    }
-    return new ViewLists(lists, this.#memory, viewIndex);
-  }
-
-  figuresOf(indexId: number): {readonly lists: number; readonly bytes: number} {
-    const {lists, terms} = this.#indexes.get(indexId) ?? {};
+  get figures(): IndexCacheFigures {
     let bytes = 0;
-    for (const {list} of lists?.values() ?? []) bytes += list.bytes + listBytesMore;
-    for (const {terms: known} of terms?.values() ?? []) bytes += bytesOf(known);
-    return {lists: lists?.size ?? 0, bytes};
+    for (const {list} of this.lists.values()) bytes += list.bytes + listBytesMore;
+    for (const {terms} of this.terms.values()) bytes += bytesOf(terms);
+    return {lists: this.lists.size, bytes};
   }
 
-  /** Stops to listen and lets go of everything. */
   close(): void {
-    this.#feed?.end();
-    this.#feed = undefined;
-    for (const lists of this.#indexes.values()) this.#forget(lists);
-    this.#indexes.clear();
-  }
-
-  #forget({lists, terms}: IndexLists): void {
-    for (const held of [...lists.values(), ...terms.values()]) {
+    for (const held of [...this.lists.values(), ...this.terms.values()]) {
       this.#memory.forget(held);
       held.drop();
     }
   }
 
-  #listener(): ChangeListener {
-    return {
-      indexChanged: (bytes, at, end, index) => {
-        const lists = this.#indexes.get(indexIdOf(bytes, at));
-        if (lists !== undefined) this.#changed(lists, bytes, {at, end, index});
-      },
-      rangeEmptied: (start, end, index) => {
-        for (const [indexId, lists] of this.#indexes) {
-          const range = indexRange(indexId);
-          const isApart =
-            Buffer.compare(end, range.start) <= 0 || Buffer.compare(range.end, start) <= 0;
-          if (isApart) continue;
-          this.#floor = Math.max(this.#floor, index);
-          lists.recent.completeAbove = Math.max(lists.recent.completeAbove, index);
-          this.#forget(lists);
-        }
-      },
-    };
+  emptied(index: LogIndex): void {
+    this.#floor = Math.max(this.#floor, index);
+    this.recent.completeAbove = Math.max(this.recent.completeAbove, index);
+    this.close();
   }
 
-  #changed(
-    {lists, terms, recent}: IndexLists,
-    bytes: Uint8Array,
-    {at, end, index}: {readonly at: number; readonly end: number; readonly index: number},
-  ): void {
+  entryChanged(bytes: Uint8Array, at: number, end: number, index: LogIndex): void {
+    const {lists, terms, recent} = this;
     const prefixEnd = end - ridBytes;
     if (prefixEnd <= at) return;
     const prefix = keyTextOf(bytes, at, prefixEnd);
@@ -215,13 +170,19 @@ export class PostingListCache {
   }
 }
 
+/** How full-text and sparse vector indexes keep their lists. */
+export const postingLists: IndexCacheKind = {
+  share: listsShare,
+  make: (_index, environment) => new PostingListCache(environment),
+};
+
 class ViewLists implements KeptLists {
-  readonly #lists: IndexLists;
+  readonly #lists: PostingListCache;
   readonly #memory: CacheMemory;
   readonly #view: number;
   readonly #run: number;
 
-  constructor(lists: IndexLists, memory: CacheMemory, view: number) {
+  constructor(lists: PostingListCache, memory: CacheMemory, view: number) {
     this.#lists = lists;
     this.#memory = memory;
     this.#view = view;

@@ -7,8 +7,7 @@
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
 import {ByteWriter} from '#server/base/byte-writer.ts';
-import {searchDense} from '#server/indexes/dense-search.ts';
-import type {DenseOptions} from '#server/indexes/dense-vectors.ts';
+import {type NearSource, searchDense} from '#server/indexes/dense-search.ts';
 import {unbounded} from '#server/indexes/ranked/effort.ts';
 import {randomNumbers} from '#server/indexes/vector/testing-vectors.ts';
 import {indexRange} from '#server/layout/index-key.ts';
@@ -18,36 +17,91 @@ import {createClock, createTimers} from '#server/platform/real/clock.ts';
 import {type RecordDatabase, RecordWorld} from '#server/testing/worlds/record-world.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {ReadSession} from '#server/transactions/transaction.ts';
-import {CacheMemory} from './cache-memory.ts';
-import type {GraphFiles} from './vector-graph.ts';
-import {VectorGraphs} from './vector-graphs.ts';
+import {
+  IndexCaches,
+  type IndexCacheKind,
+  type IndexCachesOptions,
+  type IndexFiles,
+} from './index-caches.ts';
+import {families} from '#server/indexes/families.ts';
+import {FamilyTable} from '#server/catalog/index-families.ts';
+import {VectorGraph} from './vector-graph.ts';
+import {ServerCacheMemory, vectorsShare} from './memory-shares.ts';
+import {resolveSettings} from '#server/base/setting-values.ts';
+import {denseOptionsOf} from '#server/catalog/vector-options.ts';
+import type {IndexDefinition} from '#server/catalog/definition.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 
 const seeds = [1, 2, 3, 5, 8, 13];
 const steps = 150;
 const indexId = 77;
-const options: DenseOptions = {
-  dimensions: 5,
-  similarity: 'EUCLIDEAN',
-  quantization: 'NONE',
-  product: {subspaces: 1, clusters: 16, trainingLimit: 256},
-  maxConnections: 8,
-  beamWidth: 20,
-  neighborOverflowFactor: 1.2,
-  alphaDiversityRelaxation: 1.2,
-  addHierarchy: true,
+const dimensions = 5;
+const index: IndexDefinition = {
+  id: indexId,
+  name: 'x',
+  typeId: 1,
+  properties: [],
+  kind: 'dense',
+  unique: false,
+  nullStrategy: 'SKIP',
+  state: 'ready',
+  options: new Map<string, Value>([
+    ['dimensions', dimensions],
+    ['similarity', 'EUCLIDEAN'],
+    ['maxConnections', 8],
+    ['beamWidth', 20],
+  ]),
 };
+
+function cacheMemory(): ServerCacheMemory {
+  const {settings} = resolveSettings([]);
+  return new ServerCacheMemory(() => settings);
+}
 
 const world = await RecordWorld.open({reportsLate: true});
 after(() => world.close());
 
+/** The caches of a database, and the graphs that are made in them. */
+class Graphs {
+  readonly #graphs: VectorGraph[] = [];
+  readonly #caches: IndexCaches;
+
+  constructor(database: Database, options: Omit<IndexCachesOptions, 'families'>) {
+    const make: IndexCacheKind['make'] = (of, {lastIndex, ...environment}) => {
+      const graph = new VectorGraph(of.id, denseOptionsOf(of), environment, lastIndex);
+      this.#graphs.push(graph);
+      return graph;
+    };
+    const dense = {...families.dense, cache: {share: vectorsShare, make}};
+    this.#caches = new IndexCaches(database, {...options, families: new FamilyTable([dense])});
+  }
+
+  open(reader: ReadContext): NearSource['near'] {
+    return this.#caches.open(index, reader) as NearSource['near'];
+  }
+
+  get figures(): unknown {
+    return this.#caches.figuresOf(indexId);
+  }
+
+  async settled(): Promise<void> {
+    for (const graph of this.#graphs) await graph.settled();
+  }
+
+  close(): void {
+    this.#caches.close();
+  }
+}
+
 class History {
   readonly #database: RecordDatabase;
   readonly #random: ReturnType<typeof randomNumbers>;
-  readonly #memory = new CacheMemory(() => 64 << 20);
+  readonly #memory = cacheMemory();
   readonly #files = new Map<number, Uint8Array>();
   readonly #inFlight: Promise<unknown>[] = [];
   readonly #old: ReadSession[] = [];
-  #graphs: VectorGraphs;
+  #graphs: Graphs;
   /** Searches that the graph answered. */
   kept = 0;
 
@@ -83,15 +137,14 @@ class History {
     return Math.floor(this.#random.share() * count);
   }
 
-  #open(): VectorGraphs {
-    const files: GraphFiles = {
+  #open(): Graphs {
+    const files: IndexFiles = {
       read: id => this.#files.get(id),
       write: (id, bytes) => void this.#files.set(id, bytes),
       remove: id => void this.#files.delete(id),
       refuse: id => assert.fail(`what was written of index ${id} is read again`),
     };
-    return new VectorGraphs({
-      database: this.#database.database,
+    return new Graphs(this.#database.database, {
       clock: createClock(),
       timers: createTimers(),
       memory: this.#memory,
@@ -106,7 +159,7 @@ class History {
 
   #vector(): Float32Array {
     // Of equal distances the graph may know others: no two are equal.
-    return Float32Array.from({length: options.dimensions}, this.#random.gauss);
+    return Float32Array.from({length: dimensions}, this.#random.gauss);
   }
 
   #change(transaction: Transaction): void {
@@ -144,11 +197,11 @@ class History {
     if (this.#roll(3) === 0) await this.#graphs.settled();
     const isOwn = !this.#old.includes(reader);
     try {
-      const graph = this.#graphs.open(indexId, options);
+      const near = this.#graphs.open(reader);
       this.#searchBoth(reader, (vector, wish) => {
-        const near = graph?.near(reader, vector, wish);
-        if (near !== undefined) this.kept++;
-        return near;
+        const found = near?.(vector, wish);
+        if (found !== undefined) this.kept++;
+        return found;
       });
     } finally {
       if (isOwn) reader.close();
@@ -169,14 +222,6 @@ class History {
     reader: ReadSession | Transaction,
     near: Parameters<typeof searchDense>[0]['near'],
   ): void {
-    const index = {
-      id: indexId,
-      name: 'x',
-      options: new Map<string, Value>([
-        ['dimensions', options.dimensions],
-        ['similarity', options.similarity],
-      ]),
-    };
     const source = {reader, index, effort: unbounded};
     const k = 1 + this.#roll(10);
     const buckets = this.#roll(3) === 0 ? new Set([2]) : undefined;
@@ -201,25 +246,23 @@ test('everything is linked, also where each slice is over before it began', asyn
   const {gauss} = randomNumbers(21);
   for (let position = 0; position < 600; position++) {
     const out = new ByteWriter(Buffer.alloc(64));
-    const vector = Float32Array.from({length: options.dimensions}, gauss);
+    const vector = Float32Array.from({length: dimensions}, gauss);
     const keyEnd = appendVectorEntry(out, indexId, new Rid(1, position), vector);
     transaction.put(out.bytes.subarray(0, keyEnd), out.bytes.subarray(keyEnd, out.length));
   }
   await transaction.commit();
   let now = 0;
-  const graphs = new VectorGraphs({
-    database: database.database,
+  const graphs = new Graphs(database.database, {
     clock: {...createClock(), monotonic: () => (now += 100)},
     timers: createTimers(),
-    memory: new CacheMemory(() => 64 << 20),
+    memory: cacheMemory(),
     files: undefined,
   });
   const reader = database.database.read();
   try {
-    const graph = graphs.open(indexId, options);
-    graph?.near(reader, Float32Array.from({length: options.dimensions}, gauss), {k: 1});
+    graphs.open(reader)?.(Float32Array.from({length: dimensions}, gauss), {k: 1});
     await graphs.settled();
-    assert.deepEqual(graphs.figures, {graphs: 1, vectors: 600, waiting: 0});
+    assert.partialDeepStrictEqual(graphs.figures, {vectors: 600, waiting: 0});
   } finally {
     reader.close();
     graphs.close();

@@ -11,22 +11,29 @@
  * vector of every view that it is given for.
  */
 import {Corruption, Refusal} from '#server/base/errors.ts';
-import type {Database} from '#server/engine/database.ts';
+import {denseOptionsOf} from '#server/catalog/vector-options.ts';
 import {
   type CandidateRequest,
   type DenseOptions,
   DenseVectors,
 } from '#server/indexes/dense-vectors.ts';
-import type {NearRecords} from '#server/indexes/dense-search.ts';
+import type {NearRecords, NearSource} from '#server/indexes/dense-search.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {indexRange} from '#server/layout/index-key.ts';
 import {readVector, ridOfVectorEntry, vectorEntryKey} from '#server/layout/posting-key.ts';
 import {compareRids, ridText} from '#server/model/rid.ts';
 import type {Rid} from '#server/model/value.ts';
-import type {Clock, Timers} from '#server/platform/clock.ts';
 import {type Reader, StoreFailure} from '#server/storage/store.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
-import type {CacheMemory, Droppable} from './cache-memory.ts';
+import type {ReadContext} from '#server/transactions/transaction-contract.ts';
+import type {Droppable} from './cache-memory.ts';
+import type {
+  IndexCache,
+  IndexCacheEnvironment,
+  IndexCacheFigures,
+  IndexCacheKind,
+} from './index-caches.ts';
+import {vectorsShare} from './memory-shares.ts';
 
 const sliceMs = 2;
 const rowsPerLook = 64;
@@ -42,30 +49,14 @@ const changedMax = 10_000;
 const refusedMs = 60_000;
 const scanned = {bufferBytes: 64 << 10, bufferBytesMax: 512 << 10, once: true};
 
-export interface GraphEnvironment {
-  readonly database: Database;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly memory: CacheMemory;
-  readonly files: GraphFiles | undefined;
-}
-
-/** Where graphs lie while the server is down. What is lost is made again. */
-export interface GraphFiles {
-  read(indexId: number): Uint8Array | undefined;
-  /** Atomic: whoever reads finds the old bytes or the new ones. */
-  write(indexId: number, bytes: Uint8Array): void;
-  remove(indexId: number): void;
-  /** What was read is no graph of the index: it is told of and removed. */
-  refuse(indexId: number): void;
-}
+type GraphEnvironment = Omit<IndexCacheEnvironment, 'heardSince' | 'lastIndex'>;
 
 interface Change {
   readonly rid: Rid;
   readonly index: LogIndex;
 }
 
-export class VectorGraph implements Droppable {
+export class VectorGraph implements Droppable, IndexCache {
   readonly #indexId: number;
   readonly #options: DenseOptions;
   readonly #environment: GraphEnvironment;
@@ -105,7 +96,7 @@ export class VectorGraph implements Droppable {
     this.#run = environment.memory.beginRun();
   }
 
-  get figures(): {readonly vectors: number; readonly waiting: number; readonly bytes: number} {
+  get figures(): Required<Omit<IndexCacheFigures, 'lists'>> {
     const {live = 0, waiting = 0, byteLength = 0} = this.#vectors ?? {};
     return {vectors: live, waiting: waiting + this.#changed.size, bytes: byteLength};
   }
@@ -113,6 +104,10 @@ export class VectorGraph implements Droppable {
   /** Resolves when nothing is being made or linked. */
   async settled(): Promise<void> {
     while (this.#working !== undefined) await this.#working;
+  }
+
+  open(reader: ReadContext): NonNullable<NearSource['near']> {
+    return (vector, wish) => this.near(reader, vector, wish);
   }
 
   /**
@@ -142,7 +137,7 @@ export class VectorGraph implements Droppable {
     return {candidates, changed: [...changed.values()].sort(compareRids)};
   }
 
-  entryChanged(bytes: Uint8Array, end: number, index: LogIndex): void {
+  entryChanged(bytes: Uint8Array, _at: number, end: number, index: LogIndex): void {
     this.#notedIndex = index;
     const rid = ridOfVectorEntry(bytes, end);
     const text = ridText(rid);
@@ -364,3 +359,10 @@ export class VectorGraph implements Droppable {
 
 /** Fewer are linked again sooner than a file is read. */
 const writtenMin = 1000;
+
+/** How dense vector indexes keep their graphs. */
+export const vectorGraphs: IndexCacheKind = {
+  share: vectorsShare,
+  make: (index, environment) =>
+    new VectorGraph(index.id, denseOptionsOf(index), environment, environment.lastIndex),
+};

@@ -6,18 +6,15 @@
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {indexOfKind} from '#server/catalog/change-index.ts';
-import {denseOptionsOf} from '#server/catalog/vector-options.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {betweenRanges, EdgeCursor} from '#server/indexes/edge-cursor.ts';
 import type {IndexFamilies} from '#server/indexes/index-family.ts';
 import {IndexSearch} from '#server/indexes/range.ts';
 import {
   type Effort,
-  type NearSource,
   type RankedQuery,
   type RankedRequest,
   type ScoredRid,
-  kindOfQuery,
   searchRanked,
 } from '#server/indexes/ranked-search.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
@@ -63,8 +60,6 @@ import {RecordArena, ScannedRecord} from './stored/scanned-record.ts';
 
 /** Records fetched one by one rather than packed. */
 const singleGetsMax = 3;
-/** Where no setting is at hand. */
-const sparseWindowUsual = 16_384;
 const scanBufferBytesMin = 4 << 10;
 const scanBufferBytesMax = 128 << 10;
 /** Rows that one call of a scan's `next` looks at, so that its caller can pause. */
@@ -318,21 +313,15 @@ export class GraphReader implements Graph {
     {query, k, only}: {readonly query: RankedQuery; readonly k: number; readonly only?: string},
     effort: Effort,
   ): readonly ScoredRid[] {
-    const named = indexOfKind(this.#catalog, name, kindOfQuery[query.kind]);
+    const named = 'kind' in query ? indexOfKind(this.#catalog, name, query.kind) : undefined;
     const index = named ?? this.#catalog.requireIndex(name);
     const reader = this.#reader;
-    this.#kept.searches?.add(index.id);
-    // Own writes are in no list that is kept.
+    const {search, searches} = this.#kept;
+    searches?.add(index.id);
+    // Own writes are in nothing that is kept.
     const overlaid = reader.overlays(indexRange(index.id));
-    const lists = this.#kept.lists;
-    const kept = overlaid ? undefined : lists?.open(index.id, reader.viewIndex);
-    const graph =
-      overlaid || index.kind !== 'dense'
-        ? undefined
-        : this.#kept.vectors?.open(index.id, denseOptionsOf(index));
-    const near: NearSource['near'] = graph && ((vector, wish) => graph.near(reader, vector, wish));
-    const sparseWindow = lists?.sparseWindow ?? sparseWindowUsual;
-    const source = {reader, index, kept, effort, sparseWindow, near};
+    const kept = overlaid ? undefined : search?.open(index, reader);
+    const source = {reader, index, kept, effort, settings: search?.settings};
     return searchRanked(source, {query, k, ...this.#restriction(only)}, this.#families);
   }
 

@@ -8,7 +8,8 @@ import {
 } from '#server/layout/posting-key.ts';
 import {EntryLists, type ListKind} from './entry-lists.ts';
 import type {ScoredRid} from './ranked/best-records.ts';
-import type {IndexSource} from './text-index.ts';
+import type {SearchSource} from './index-family.ts';
+import type {KeptLists} from './kept-lists.ts';
 import {searchSparse} from './sparse/search-sparse.ts';
 import {sparseVector} from './sparse/sparse-vector.ts';
 import {WeightList, WeightListBuilder} from './sparse/weight-list.ts';
@@ -20,15 +21,17 @@ export interface SparseRequest {
   readonly accept?: ((bucket: number, position: number) => boolean) | undefined;
 }
 
+/** Positions of one window where no setting is at hand. */
+const windowRowsUsual = 16_384;
 /** Least window that is worth its overhead. */
 const windowRowsMin = 128;
 
 /** The best `k` records: best first, of equal scores the lesser id. @throws {Refusal} */
 export function searchSparseIndex(
-  source: IndexSource,
+  source: SearchSource<KeptLists>,
   request: SparseRequest,
 ): readonly ScoredRid[] {
-  const {index, reader, kept, effort} = source;
+  const {index, reader, kept, effort, settings} = source;
   const {dimensionCount, modifier} = sparseOptionsOf(index);
   const what = `the query of index '${index.name}'`;
   const query = sparseVector(request.dimensions, request.weights, {what, dimensionCount});
@@ -36,13 +39,14 @@ export function searchSparseIndex(
   const weights = (dimension: number): WeightList =>
     lists.list(listPrefix(out => appendDimensionPrefix(out, index.id, dimension)));
   const {k, accept} = request;
+  const rows = settings?.get('svc.sparseVectorScoringWindow') ?? windowRowsUsual;
   return searchSparse({
     query,
     source: {weights, records: modifier === 'IDF' ? weights(recordsDimension).count : 0},
     modifier,
     k,
     effort,
-    windowRows: Math.max(source.sparseWindow, windowRowsMin),
+    windowRows: Math.max(rows, windowRowsMin),
     accept,
   });
 }

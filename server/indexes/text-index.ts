@@ -17,8 +17,8 @@ import {
   termOfEntry,
 } from '#server/layout/posting-key.ts';
 import type {Value} from '#server/model/value.ts';
-import type {Reader} from '#server/storage/store.ts';
 import {type ChangedEntry, EntryLists, type ListKind} from './entry-lists.ts';
+import type {SearchSource} from './index-family.ts';
 import type {KeptLists} from './kept-lists.ts';
 import type {ScoredRid} from './ranked/best-records.ts';
 import type {Effort} from './ranked/effort.ts';
@@ -34,18 +34,6 @@ import {resolveQuery} from './text/resolved-query.ts';
 import {searchText} from './text/search-text.ts';
 import type {FieldStatistics, Similarity} from './text/similarity.ts';
 import type {PostingPlace, TextSource} from './text/text-source.ts';
-
-/** What every search of an index is given. */
-export interface IndexSource {
-  /** A view, or a transaction with its own writes on top. */
-  readonly reader: Reader;
-  readonly index: IndexDefinition;
-  /** The lists kept for this view; undefined: nothing that is kept may be used. */
-  readonly kept: KeptLists | undefined;
-  readonly effort: Effort;
-  /** Positions of one window of a sparse search; 0: the least. */
-  readonly sparseWindow: number;
-}
 
 export interface TextRequest {
   /** The query in the query language, or plain words that must all be there. */
@@ -64,7 +52,10 @@ export interface TextRequest {
 }
 
 /** The best `k` records: best first, of equal scores the lesser id. @throws {Refusal} */
-export function searchTextIndex(source: IndexSource, request: TextRequest): readonly ScoredRid[] {
+export function searchTextIndex(
+  source: SearchSource<KeptLists>,
+  request: TextRequest,
+): readonly ScoredRid[] {
   const {index, effort} = source;
   const options = textOptionsOf(index);
   const syntax = syntaxOf(options);
@@ -158,12 +149,12 @@ function syntaxOf(options: TextOptions): QuerySyntax {
 }
 
 class StoredTexts implements TextSource {
-  readonly #source: IndexSource;
+  readonly #source: SearchSource<KeptLists>;
   readonly #lists: EntryLists<PostingList>;
   readonly #statistics = new Map<number, FieldStatistics>();
   readonly #values = new PostingReader();
 
-  constructor(source: IndexSource) {
+  constructor(source: SearchSource<KeptLists>) {
     this.#source = source;
     this.#lists = new EntryLists(source.reader, source.kept, postingLists, source.effort);
   }

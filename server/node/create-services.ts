@@ -45,8 +45,8 @@ import {createServerBackups, type ServerBackups} from './backup/server-backups.t
 import {dataPathsIn} from './data-paths.ts';
 import {createProfiler} from './monitoring/create-profiler.ts';
 import {RuntimeWatch} from './monitoring/runtime-watch.ts';
-import {indexFamilies} from '#server/indexes/families.ts';
-import type {GraphFiles} from '#server/caches/vector-graph.ts';
+import {indexFamilies} from '#server/caches/index-families.ts';
+import type {IndexFiles} from '#server/caches/index-caches.ts';
 import {createGraphFolders} from './runtime/vector-graph-files.ts';
 import {scanHeapMegabytes, ScanThreads} from './scan-threads.ts';
 import type {StartFront} from './start-front.ts';
@@ -147,7 +147,7 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
     copies,
     compactions: new StoreCompactions(),
     families: indexFamilies,
-    graphFiles: graphFolders(engine, logger, resolve(given.get('svc.server.rootPath'))),
+    indexFiles: graphFolders(engine, logger, resolve(given.get('svc.server.rootPath'))),
     onRequest: parts.onRequest,
     profiler: administration.profiler,
     ...(threads && {threads}),
@@ -232,7 +232,7 @@ function graphFolders(
   engine: Engine,
   logger: Logger,
   rootPath: string,
-): (databaseId: number) => GraphFiles {
+): (databaseId: number) => IndexFiles {
   const ids = engine
     .databases()
     .map(name => (engine.status(name) === 'open' ? engine.database(name)?.id : undefined));

@@ -14,7 +14,7 @@ import type {PlanTaskEvent, PlanTask} from '#server/session/threads/plan-task.ts
 import {ThreadRunner} from '#server/session/threads/thread-run.ts';
 import {attachStore} from '#server/storage/rocksdb/open.ts';
 import type {StoreSnapshot} from '#server/storage/store.ts';
-import {indexFamilies} from '#server/indexes/families.ts';
+import {indexFamilies} from '#server/caches/index-families.ts';
 import {rowEncodings} from './row-encodings.ts';
 import type {ScanThreadStart} from './scan-threads.ts';
 

@@ -9,8 +9,8 @@
  */
 import {setMaxListeners} from 'node:events';
 import {type SearchIndexFigures, searchIndexFigures} from './search/search-figures.ts';
-import type {ReadSchema} from '#server/records/context.ts';
-import type {GraphFiles} from '#server/caches/vector-graph.ts';
+import type {CachedFamilies, IndexFiles} from '#server/caches/index-caches.ts';
+import {columnsShare, edgesShare, ServerCacheMemory} from '#server/caches/memory-shares.ts';
 import {isStoreDamage, queryTerminated, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
@@ -50,7 +50,6 @@ import {
 import type {DatabaseFiles} from './database/database-check.ts';
 import {ChangeSubscriptions, type SubscriptionLimits} from './connections/change-subscriptions.ts';
 import {DatabaseSession} from './connections/database-session.ts';
-import {ServerCacheMemory} from './schema/database-caches.ts';
 import {withLeader} from '#server/cluster/leadership.ts';
 import {defaultEvaluator} from './schema/default-values.ts';
 import {PrincipalView} from './connections/principal-view.ts';
@@ -105,15 +104,15 @@ export interface ServiceOptions {
   /** The copies of the cluster's databases; absent: a server alone. */
   readonly copies?: ClusterCopies | undefined;
   /** The families of indexes that there are. */
-  readonly families: ReadSchema['families'];
+  readonly families: CachedFamilies;
   /** Threads for long reads; absent: all runs on this one. */
   readonly threads?: PlanThreads;
   /** Compacts stores; absent: nothing does. */
   readonly compactions?: CompactionThread | undefined;
   /** Procedures beside the server's own. */
   readonly procedures?: readonly CustomProcedure[];
-  /** Keeps graphs of vectors while the server is down; absent: they are made again. */
-  readonly graphFiles?: ((databaseId: number) => GraphFiles) | undefined;
+  /** Keeps what is kept of indexes while the server is down; absent: it is made again. */
+  readonly indexFiles?: ((databaseId: number) => IndexFiles) | undefined;
   /** Records what statements cost; absent: nobody asks. */
   readonly profiler?: QueryProfiler | undefined;
   /** Hears of every request to run something, with the connection that it came by. */
@@ -147,7 +146,7 @@ export class SessionService implements Service {
   readonly #databases = new WeakMap<Database, DatabaseSession>();
 
   constructor(options: ServiceOptions) {
-    const {clock, random, timers, settings, machine, graphFiles} = options;
+    const {clock, random, timers, settings, machine} = options;
     this.#options = options;
     const {threads} = options;
     this.#pool = new MemoryPool(
@@ -156,7 +155,7 @@ export class SessionService implements Service {
       threads && {pages: threads.pages, own: 0},
     );
     threads?.onRelease(() => this.#admission.admitMore());
-    this.#cacheMemory = new ServerCacheMemory(settings, graphFiles);
+    this.#cacheMemory = new ServerCacheMemory(settings);
     this.#pool.onShortage(() => this.#cacheMemory.dropAll());
     const brought = options.procedures ?? [];
     this.#procedures = proceduresWith(brought.map(({signature}) => signature));
@@ -275,8 +274,8 @@ export class SessionService implements Service {
       queriesWaiting: this.#admission.queued,
       queriesRefused: this.#admission.refused,
       queryMemoryBytes: this.#pool.bytes,
-      graphViewBytes: this.#cacheMemory.edges.bytes,
-      columnViewBytes: this.#cacheMemory.columns.bytes,
+      graphViewBytes: this.#cacheMemory.of(edgesShare).bytes,
+      columnViewBytes: this.#cacheMemory.of(columnsShare).bytes,
       transactionsOpen: this.#sessions.list().length,
     };
   }
@@ -741,6 +740,7 @@ export class SessionService implements Service {
     const functions = this.#functions;
     const session: DatabaseSession = new DatabaseSession(database, {
       families: this.#options.families,
+      indexFiles: this.#options.indexFiles?.(database.id),
       functions,
       procedures: this.#procedures,
       javascript: this.#options.javascript,

@@ -7,7 +7,7 @@
  * whose schema is never stored. What a transaction has done is what its snapshot and its end differ
  * by; the ledger replays that, and CHECK DATABASE judges what the rows mean.
  */
-import {indexFamilies} from '#server/indexes/families.ts';
+import {indexFamilies} from '#server/caches/index-families.ts';
 import {Catalog} from '#server/catalog/catalog.ts';
 import {createProperty, type PropertyAttributes} from '#server/catalog/change-property.ts';
 import {createType} from '#server/catalog/change-type.ts';

@@ -8,7 +8,13 @@
 import {Refusal} from '#server/base/errors.ts';
 import {indexOfKind} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
-import type {Effort, RankedQuery, ScoredRid} from '#server/indexes/ranked-search.ts';
+import {
+  type Effort,
+  type RankedQuery,
+  type ScoredRid,
+  sparseQuery,
+  textQuery,
+} from '#server/indexes/ranked-search.ts';
 import {groupKey} from '#server/model/compare.ts';
 import {RecordValue, Rid, type Value} from '#server/model/value.ts';
 import {describe} from '../expressions/arithmetic.ts';
@@ -145,7 +151,7 @@ function searchFields(args: readonly Value[], call: CallContext): Value {
   if (record === null) return false;
   const query = queryAt(args, 1, 'fulltext.searchFields');
   const {name} = indexOnFields(fields, record, call);
-  return matches(name, {kind: 'text', query, fields}, record, call);
+  return matches(name, textQuery({text: query, fields}), record, call);
 }
 
 /** `CONTAINSTEXT`: by words where the property has an index of its own, else by the text. */
@@ -161,7 +167,7 @@ function containsWords(args: readonly Value[], call: CallContext): Value {
   if (index === undefined || typeof words !== 'string') {
     return containsText(record.get(property) ?? null, words);
   }
-  return matches(index.name, {kind: 'text-words', words}, record, call);
+  return matches(index.name, textQuery({words}), record, call);
 }
 
 function score(args: readonly Value[], call: CallContext): Value {
@@ -194,7 +200,7 @@ function sparseNeighbors(args: readonly Value[], call: CallContext): Value {
   const rids = call.graph.ranked(
     index,
     {
-      query: {kind: 'sparse', dimensions, weights},
+      query: sparseQuery({dimensions, weights}),
       k: groupBy === undefined && allowed === undefined ? k : Number.POSITIVE_INFINITY,
     },
     effortOf(call.budget),
@@ -242,7 +248,12 @@ export const searches: FunctionFamily = {
   scalars: {
     'fulltext.searchIndex': (args, call) => {
       const query = queryAt(args, 1, 'fulltext.searchIndex');
-      return matches(textAt(args, 0), {kind: 'text', query}, argument(args, 2), call);
+      return matches(
+        textAt(args, 0),
+        textQuery({text: query, fields: undefined}),
+        argument(args, 2),
+        call,
+      );
     },
     'fulltext.searchFields': searchFields,
     'fulltext.containsText': containsWords,

@@ -5,7 +5,7 @@
  * rights; those that are not there count for nothing.
  */
 import type {IndexDefinition} from '#server/catalog/definition.ts';
-import type {LikeOptions} from '#server/indexes/ranked-search.ts';
+import {type LikeOptions, textQuery} from '#server/indexes/ranked-search.ts';
 import {type TextMarker, textMarker} from '#server/indexes/text-index.ts';
 import {textsOf} from '#server/indexes/text-entries.ts';
 import {ridText} from '#server/model/rid.ts';
@@ -139,7 +139,7 @@ function likeRecords(
   const texts = index.properties.map(({name}) =>
     fields?.includes(name) === false ? [] : records.map(record => record.get(name) ?? null),
   );
-  const query = {kind: 'text-like', texts, like: more.like} as const;
+  const query = textQuery({texts, like: more.like});
   const own = new Set(more.excludeSource ? rids.map(nameOf) : []);
   const found = rankedRecords(index.name, query, call).filter(({rid}) => !own.has(nameOf(rid)));
   return {

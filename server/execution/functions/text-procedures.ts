@@ -1,4 +1,5 @@
 /** `CALL db.index.fulltext.queryNodes(index, query)` and its twin: records and their scores. */
+import {textQuery} from '#server/indexes/ranked-search.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
@@ -30,7 +31,7 @@ function* rows(
     options.get('limit') === null ? Number.POSITIVE_INFINITY : options.whole('limit', 0, 0);
   const found = call.graph.ranked(
     index.name,
-    {query: {kind: 'text', query}, k: skip + limit},
+    {query: textQuery({text: query, fields: undefined}), k: skip + limit},
     effortOf(call.budget),
   );
   for (const {rid, score} of found.slice(skip)) {

@@ -7,7 +7,7 @@
  * Everything is thrown away behind it, and what goes wrong is not missed.
  * Source: docs/design/0030-rehearsed-writes.md.
  */
-import {indexFamilies} from '#server/indexes/families.ts';
+import {indexFamilies} from '#server/caches/index-families.ts';
 import {commitTasks, nodeScheduler} from '../commit/commit-tasks.ts';
 import type {Value} from '#server/model/value.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';

@@ -7,7 +7,7 @@
  * not known which those are.
  */
 import {join} from 'node:path';
-import type {GraphFiles} from '#server/caches/vector-graph.ts';
+import type {IndexFiles} from '#server/caches/index-caches.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 
@@ -16,7 +16,7 @@ export function createGraphFolders(
   disk: Disk,
   {rootPath, logger}: {readonly rootPath: string; readonly logger: Logger},
   databaseIds: readonly (number | undefined)[],
-): (databaseId: number) => GraphFiles {
+): (databaseId: number) => IndexFiles {
   const folder = join(rootPath, 'derived');
   const known = new Set(databaseIds.map(String));
   for (const name of databaseIds.includes(undefined) ? [] : disk.list(folder)) {
@@ -25,7 +25,7 @@ export function createGraphFolders(
   return id => graphFiles(disk, join(folder, String(id)), logger);
 }
 
-function graphFiles(disk: Disk, directory: string, logger: Logger): GraphFiles {
+function graphFiles(disk: Disk, directory: string, logger: Logger): IndexFiles {
   const pathOf = (indexId: number): string => join(directory, `${indexId}.graph`);
   const attempt = <T>(what: string, work: () => T): T | undefined => {
     try {

@@ -2,6 +2,7 @@
  * Everything a session keeps about one open database: its schema, its prepared statements, the
  * queue of its schema commands, and how its values print.
  */
+import type {CachedFamilies, IndexFiles} from '#server/caches/index-caches.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import type {Settings} from '#server/base/setting-values.ts';
@@ -31,7 +32,8 @@ import type {DefaultEvaluator} from '#server/records/context.ts';
 import type {CompactionThread} from '#server/engine/store-compaction.ts';
 import type {DatabaseFiles} from '../database/database-check.ts';
 import {DatabaseStatistics} from '../database/database-statistics.ts';
-import {DatabaseCaches, type ServerCacheMemory} from '../schema/database-caches.ts';
+import {DatabaseCaches} from '../schema/database-caches.ts';
+import type {ServerCacheMemory} from '#server/caches/memory-shares.ts';
 import {checkJavaScript} from '../programs/javascript-programs.ts';
 import {KeptVariables} from '../programs/kept-variables.ts';
 import {MaterializedViews} from '../schema/materialized-views.ts';
@@ -73,7 +75,8 @@ export interface PreparedAhead {
 }
 
 export interface DatabaseSessionOptions {
-  readonly families: ReadSchema['families'];
+  readonly families: CachedFamilies;
+  readonly indexFiles: IndexFiles | undefined;
   readonly functions: FunctionRegistry;
   readonly procedures: Procedures;
   readonly javascript: JavaScriptEngine;
@@ -129,7 +132,8 @@ export class DatabaseSession {
     const {environment, settings} = options;
     const {clock, timers} = environment;
     this.schema = new DatabaseSchema(database, options);
-    this.kept = new DatabaseCaches(database, environment, options.cacheMemory);
+    const {families, indexFiles: files, cacheMemory: memory} = options;
+    this.kept = new DatabaseCaches(database, {families, files, memory, clock, timers});
     this.changes = new ChangeStream(database, this.schema.names, timers.after.bind(timers), () => ({
       bytesMax: settings().get('svc.changes.bytesMax'),
       resumeMs: settings().get('svc.changes.resumeTimeout'),

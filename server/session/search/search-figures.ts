@@ -1,8 +1,7 @@
 /** What one node knows of the search indexes of a database, for people and metrics. */
 import type {Catalog} from '#server/catalog/catalog.ts';
-import type {PostingListCache} from '#server/caches/posting-list-cache.ts';
+import type {IndexCaches} from '#server/caches/index-caches.ts';
 import type {SearchCounts} from '#server/caches/search-counts.ts';
-import type {VectorGraphs} from '#server/caches/vector-graphs.ts';
 
 export interface SearchIndexFigures {
   readonly index: string;
@@ -26,28 +25,25 @@ export function searchIndexFigures(
   catalog: Catalog,
   {
     searches,
-    lists,
-    vectors,
+    search,
   }: {
     readonly searches: SearchCounts;
-    readonly lists: PostingListCache;
-    readonly vectors: VectorGraphs;
+    readonly search: IndexCaches;
   },
 ): readonly SearchIndexFigures[] {
   return catalog.indexes
     .filter(index => catalog.families.of(index).isRanked)
     .map(({id, name, kind, state}) => {
-      const list = lists.figuresOf(id);
-      const graph = vectors.figuresOf(id);
+      const {lists = 0, vectors = 0, waiting = 0, bytes = 0} = search.figuresOf(id) ?? {};
       return {
         index: name,
         type: catalog.families.of({kind}).typeName,
         ready: state === 'ready',
         searches: searches.of(id),
-        lists: list.lists,
-        vectors: graph.vectors,
-        waiting: graph.waiting,
-        memoryBytes: list.bytes + graph.bytes,
+        lists,
+        vectors,
+        waiting,
+        memoryBytes: bytes,
       };
     });
 }

@@ -39,7 +39,7 @@ export class ThreadDispatch {
   mayTake({session}: StatementContext, query: PreparedQuery, data: RunData): boolean {
     if (query.writes || (data.kind === 'write' && data.transaction.hasWrites)) return false;
     // What is kept on this thread alone makes the answer faster than another thread could.
-    if (query.searches && session.kept.isSearchKept) return false;
+    if (query.searches && session.kept.search.isOn) return false;
     return query.columnNodes.size === 0 || !session.kept.columns.isOn;
   }
 

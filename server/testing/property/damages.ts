@@ -5,7 +5,7 @@
  * The database is made of groups that have nothing to do with each other, so that a hundred damages
  * in a hundred groups are a hundred separate ones, and each can be looked for by itself.
  */
-import {indexFamilies} from '#server/indexes/families.ts';
+import {indexFamilies} from '#server/caches/index-families.ts';
 import {assert} from '#server/base/assert.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {decodeCatalog} from '#server/catalog/encode.ts';

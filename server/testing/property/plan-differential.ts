@@ -7,7 +7,7 @@
  * that it can make is right for all data, only not as cheap.
  * Invariant: nothing writes after `open`.
  */
-import {indexFamilies} from '#server/indexes/families.ts';
+import {indexFamilies} from '#server/caches/index-families.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {assert} from '#server/base/assert.ts';
 import {Catalog} from '#server/catalog/catalog.ts';

@@ -2,7 +2,7 @@
  * Databases of a real engine (RocksDB on disk, commits inline), each with a schema made for one
  * test and never stored: records are written and read without sessions and languages.
  */
-import {indexFamilies} from '#server/indexes/families.ts';
+import {indexFamilies} from '#server/caches/index-families.ts';
 import {assert} from '#server/base/assert.ts';
 import {Catalog} from '#server/catalog/catalog.ts';
 import type {SchemaChange} from '#server/catalog/change.ts';

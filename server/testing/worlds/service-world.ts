@@ -12,8 +12,8 @@ import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
-import {indexFamilies} from '#server/indexes/families.ts';
-import type {IndexFamilies} from '#server/indexes/index-family.ts';
+import {indexFamilies} from '#server/caches/index-families.ts';
+import type {CachedFamilies} from '#server/caches/index-caches.ts';
 import {Security} from '#server/security/security.ts';
 import {type CustomProcedure, SessionService} from '#server/session/service.ts';
 import type {Principal} from '#server/security/principal.ts';
@@ -29,7 +29,7 @@ export const root: Principal = {name: 'root', root: true, grants: new Map([['*',
 export interface WorldOptions extends InlineEngineOptions {
   readonly procedures?: readonly CustomProcedure[];
   /** The families of indexes. Default: the server's own. */
-  readonly families?: IndexFamilies;
+  readonly families?: CachedFamilies;
   readonly timers?: Timers;
   /** The clock of the service; the engine's is real. Default: a real one. */
   readonly clock?: Clock;

@@ -4,7 +4,7 @@
  * Every run of a plan sees one transaction; `commit` ends it and begins the next, so tests
  * choose what is stored and what only written.
  */
-import {indexFamilies} from '#server/indexes/families.ts';
+import {indexFamilies} from '#server/caches/index-families.ts';
 import {assert} from '#server/base/assert.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {alterProperty} from '#server/catalog/change-property.ts';

@@ -4,6 +4,7 @@
  * An index is named, or spelt `Type[property]`: then a subtype of the index's type restricts the
  * search to its records. Records are read through the statement's graph, with its rights.
  */
+import {denseQuery} from '#server/indexes/ranked-search.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {indexOfKind} from '#server/catalog/change-index.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
@@ -81,7 +82,7 @@ export function nearestRecords(
 ): readonly NearRecord[] {
   const found = call.graph.ranked(
     index.name,
-    {query: {kind: 'dense', vector, efSearch, among, maxDistance}, k, only},
+    {query: denseQuery({vector, efSearch, among, maxDistance}), k, only},
     effortOf(call.budget),
   );
   const records = call.graph.records(found.map(({rid}) => rid));

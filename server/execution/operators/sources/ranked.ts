@@ -4,7 +4,6 @@
  * A query that is null finds nothing; a count that is no whole number is one that bounds nothing,
  * since what stands above refuses it.
  */
-import {Refusal} from '#server/base/errors.ts';
 import type {ScoredRid} from '#server/indexes/ranked-search.ts';
 import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
@@ -22,14 +21,11 @@ export function prepareRanked(node: Node, preparation: Preparation): Operator {
   const idSuffices = preparation.idSuffices(node.slot);
   return function* ranked(context, argument) {
     const frame = argumentFrame(context, argument);
-    const text = query(frame);
-    if (text === null) return;
-    if (typeof text !== 'string') {
-      throw new Refusal('argument', 'a full-text search needs a text as its query');
-    }
+    const value = query(frame);
+    if (value === null) return;
     const found = context.graph.ranked(
       node.index,
-      {query: {kind: 'text', query: text}, k: bound(count?.(frame)), only: node.only},
+      {query: {value}, k: bound(count?.(frame)), only: node.only},
       effortOf(context.budget),
     );
     for (let start = 0; start < found.length; start += context.batchRows) {
