@@ -12,7 +12,7 @@ import {
   resolveSettings,
 } from './setting-values.ts';
 import type {SettingRow} from './setting-row.ts';
-import {settingKeys, settingRows} from './settings.ts';
+import {settingAreas, settingKeys, settingRows} from './settings.ts';
 import {settingsWithoutMeaning} from './settings-without-meaning.ts';
 
 test('names are unique as environment variables and begin with svc', () => {
@@ -152,4 +152,9 @@ test('a change gives new settings and leaves the old ones alone', () => {
   assert.equal(changed.origin('svc.txRetries'), 'request');
   assert.equal(settings.get('svc.txRetries'), 3);
   assert.throws(() => settings.with('svc.nope', 1, 'request'), {code: 'setting.unknown'});
+});
+
+test('every setting stands in one area', () => {
+  const inAreas = settingAreas.flatMap(({rows}) => Object.keys(rows));
+  assert.deepEqual(inAreas.toSorted(), settingKeys.toSorted());
 });

@@ -8,13 +8,7 @@
 import {blankText} from './source-text.ts';
 import type {SourceFile, Violation} from './tidy.ts';
 
-const TABLES = [
-  'server/base/settings.ts',
-  'server/base/settings-cluster.ts',
-  'server/base/settings-members.ts',
-  'server/base/settings-server.ts',
-  'server/base/errors.ts',
-];
+const TABLE = /^server\/base\/(?:settings(?:\/[a-z-]+)?|errors)\.ts$/;
 /** What is said about settings in base/ gives them no effect. */
 const ABOUT_SETTINGS = /^server\/base\/(?:setting-checks|settings[a-z-]*)\.ts$/;
 const STATUS_MAP = /^server\/protocols\/[a-z]+\/status\.ts$/;
@@ -25,12 +19,12 @@ export function findUnusedRows(files: readonly SourceFile[]): Violation[] {
       ({path}) =>
         path.startsWith('server/') && !/(?:\.(?:test|contract)|\/testing-[a-z-]+)\.ts$/.test(path),
     )
-    .filter(({path}) => !TABLES.includes(path) && !STATUS_MAP.test(path))
+    .filter(({path}) => !TABLE.test(path) && !STATUS_MAP.test(path))
     .filter(({path}) => !ABOUT_SETTINGS.test(path))
     .map(({text}) => blankText(text).withoutComments)
     .join('\n');
   return files
-    .filter(({path}) => TABLES.includes(path))
+    .filter(({path}) => TABLE.test(path))
     .flatMap(({path, text}) =>
       rowsOf(text)
         .filter(({name}) => !users.includes(`'${name}'`))

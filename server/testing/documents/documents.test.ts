@@ -19,6 +19,7 @@ import {routeTable} from '#server/protocols/http/server.ts';
 import {alertIds} from '#server/cluster/alerts.ts';
 import type {ResultCursor} from '#server/session/session.ts';
 import {type Block, blocksOf, examplesOf, printsAs} from './blocks.ts';
+import {contentsOf} from './contents.ts';
 import {exampleStatement, manualPages, peopleOfExamples} from './manual.ts';
 import {readerCode} from './reader-code.ts';
 import {readFolderTable} from '../conventions/folder-table.ts';
@@ -45,6 +46,14 @@ test('links within the repository lead to files', () => {
       .map(target => `${path}: ${target}`),
   );
   assert.deepEqual(broken, []);
+});
+
+test('long pages name their sections before the first one', () => {
+  for (const path of documents.filter(document => /^docs\/(?!design)/.test(document))) {
+    const text = read(path);
+    const contents = contentsOf(text) ?? '';
+    assert.ok(text.slice(0, text.indexOf('\n## ')).includes(contents), `${path}: ${contents}`);
+  }
 });
 
 test('every page of the manual is linked from README.md', () => {

@@ -12,7 +12,13 @@ import {syntaxOf} from '#server/administration/spelling.ts';
 import {refusals, type Retry} from '#server/base/errors.ts';
 import {resolveSettings, type SettingReport} from '#server/base/setting-values.ts';
 import type {SettingRow} from '#server/base/setting-row.ts';
-import {settingRows} from '#server/base/settings.ts';
+import {
+  type SettingArea,
+  settingAreas,
+  type SettingKey,
+  settingKeys,
+  settingRows,
+} from '#server/base/settings.ts';
 import {settingsWithoutMeaning} from '#server/base/settings-without-meaning.ts';
 import {type FindingKind, findingKinds, isWarning, remedyOf} from '#server/integrity/finding.ts';
 import {parts, statementForms} from '#server/languages/sql/grammar.ts';
@@ -22,6 +28,7 @@ import type {FunctionSignature} from '#server/plan/functions.ts';
 import {callText} from '#server/plan/signature.ts';
 import recorded from '../conformance/http-baseline.json' with {type: 'json'};
 import {type StatusRow, statusOf} from '#server/protocols/http/message/status.ts';
+import {contentsOf, linkTo} from './contents.ts';
 import {httpReference} from './http-reference.ts';
 
 /** The generated pages by their path; `code` is every source but the table of settings itself. */
@@ -50,20 +57,41 @@ function httpReferencePage(): string {
   ]);
 }
 
+/** What nearly every server has to be told, or is asked about first. */
+const firstSettings = [
+  'svc.server.name',
+  'svc.server.rootPath',
+  'svc.server.rootPasswordPath',
+  'svc.server.mode',
+  'svc.server.httpIncomingPort',
+  'svc.ssl.enabled',
+  'svc.storage.blockCacheSize',
+  'svc.queryMemoryTotalMax',
+  'svc.command.timeout',
+  'svc.ha.serverList',
+] as const satisfies readonly SettingKey[];
+
 function settingsPage(code: string): string {
   const {settings} = resolveSettings([]);
-  const rows = settings.report().map(report => {
-    const isRead = code.includes(`'${report.key}'`);
-    const says = isRead ? report.description : `${report.description} *Has no effect yet.*`;
-    return [
-      `\`${report.key}\``,
-      typeOf(settingRows[report.key]),
-      defaultOf(report),
-      report.scope,
-      report.dynamic ? 'no' : 'yes',
-      says,
-    ];
-  });
+  const reports = new Map(settings.report().map(report => [report.key, report]));
+  const rowsOf = ({rows}: SettingArea): readonly (readonly string[])[] =>
+    settingKeys.flatMap(key => {
+      const report = key in rows ? reports.get(key) : undefined;
+      if (report === undefined) return [];
+      const isRead = code.includes(`'${key}'`);
+      const says = isRead ? report.description : `${report.description} *Has no effect yet.*`;
+      return [
+        [
+          `\`${key}\``,
+          typeOf(settingRows[key]),
+          defaultOf(report),
+          report.scope,
+          report.dynamic ? 'no' : 'yes',
+          says,
+        ],
+      ];
+    });
+  const heads = ['setting', 'type', 'default', 'scope', 'needs a restart', 'what it does'];
   return page('Settings', [
     'Every setting there is. Where a value comes from, the first of these that names it wins:',
     list([
@@ -81,12 +109,23 @@ function settingsPage(code: string): string {
       '--all` prints this page with the values in force. A setting of scope database may be set ' +
       'for one database by the server command `set database setting`; elsewhere the value of ' +
       'the server counts.',
-    table(['setting', 'type', 'default', 'scope', 'needs a restart', 'what it does'], rows),
+    `Most servers need no more than these: ${firstSettings.map(key => `\`${key}\``).join(', ')}.`,
+    table(
+      ['area', 'settings', 'what it is about'],
+      [
+        ...settingAreas.map(area => [linkTo(area.title), String(rowsOf(area).length), area.says]),
+        [linkTo(withoutMeaning), '', 'Names of other systems that are passed over.'],
+      ],
+    ),
+    ...settingAreas.flatMap(area => [`## ${area.title}`, area.says, table(heads, rowsOf(area))]),
+    `## ${withoutMeaning}`,
     'Names of other systems that have no meaning here are passed over; the log warns of each ' +
       'once, as `setting.without-meaning`. A command that sets one is refused:',
     list(Object.entries(settingsWithoutMeaning).map(([key, reason]) => `\`${key}\`: ${reason}`)),
   ]);
 }
+
+const withoutMeaning = 'Without meaning';
 
 function typeOf(row: SettingRow): string {
   switch (row.type) {
@@ -387,7 +426,10 @@ function code(text: string): string {
 }
 
 function page(title: string, parts: readonly string[]): string {
-  return `${[`# ${title}`, generated, ...parts].join('\n\n')}\n`;
+  const [first = '', ...more] = parts;
+  const contents = contentsOf(parts.join('\n\n'));
+  const begun = [`# ${title}`, generated, first, ...(contents === undefined ? [] : [contents])];
+  return `${[...begun, ...more].join('\n\n')}\n`;
 }
 
 function list(items: readonly string[]): string {

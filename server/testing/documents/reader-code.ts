@@ -2,7 +2,7 @@
 import {sourceFiles} from '../conventions/tree.ts';
 
 /** The table and what is said about its rows: naming one there gives it no effect. */
-const tables = /^server\/base\/setting[^/]*\.ts$/;
+const tables = /^server\/base\/setting[^/]*(?:\/[a-z-]+)?\.ts$/;
 
 export function readerCode(root: string): string {
   return sourceFiles(root)

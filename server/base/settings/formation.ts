@@ -1,0 +1,36 @@
+/**
+ * The settings that say how a cluster takes over the databases that its servers bring. Rows of the
+ * one table (../settings.ts).
+ */
+import {DAY, MINUTE, SECOND, type SettingRow} from '../setting-row.ts';
+
+export const formationRows = {
+  'svc.ha.bootstrapFromLocalDatabase': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Whether a cluster that forms begins with the databases that its servers hold; off, ' +
+      'all must be empty.',
+  },
+  'svc.ha.bootstrapTimeoutMs': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 2 * MINUTE,
+    min: SECOND,
+    max: DAY,
+    scope: 'server',
+    dynamic: false,
+    description: 'How long servers that form a cluster wait for each other.',
+  },
+  'svc.ha.autoAcquireDatabases': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Whether a member takes databases that it lacks by itself; off, a person asks for ' +
+      'the resync.',
+  },
+} as const satisfies Record<string, SettingRow>;

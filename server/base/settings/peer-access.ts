@@ -1,0 +1,83 @@
+/**
+ * The settings that say who may connect as a member, and over which TLS. Rows of the one table
+ * (../settings.ts).
+ */
+import {DAY, MINUTE, SECOND, type SettingRow} from '../setting-row.ts';
+
+export const peerAccessRows = {
+  'svc.ha.peerAllowlist.enabled': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Whether connections are taken only from the addresses that the names of the members ' +
+      'lead to.',
+  },
+  'svc.ha.grpcAllowlistRefreshMs': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 30 * SECOND,
+    min: SECOND,
+    max: DAY,
+    scope: 'server',
+    dynamic: false,
+    description: 'How often these names are looked up again.',
+  },
+  'svc.ha.peerAllowlistStartupGraceMs': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: MINUTE,
+    min: 0,
+    max: DAY,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'How long strangers are let in after a start while some name leads nowhere; 0 lets none in.',
+  },
+  'svc.ha.peerAllowlistStickyTtlMs': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 5 * MINUTE,
+    min: 0,
+    max: DAY,
+    scope: 'server',
+    dynamic: false,
+    description: 'How long an address is let in after its name leads elsewhere.',
+  },
+  'svc.ha.tls.enabled': {
+    type: 'boolean',
+    default: false,
+    scope: 'server',
+    dynamic: false,
+    description: 'Whether the connections between the members are encrypted.',
+  },
+  'svc.ha.tls.certChainFile': {
+    type: 'path',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description: 'PEM file with the certificate of this server and those that vouch for it.',
+  },
+  'svc.ha.tls.privateKeyFile': {
+    type: 'path',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description: 'PEM file with its private key (PKCS#8).',
+  },
+  'svc.ha.tls.trustCertCollectionFile': {
+    type: 'path',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description: 'PEM file with the authorities whose certificates are believed.',
+  },
+  'svc.ha.tls.mutualAuth': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: false,
+    description: 'Whether whoever connects must show a certificate too.',
+  },
+} as const satisfies Record<string, SettingRow>;

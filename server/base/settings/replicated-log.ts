@@ -1,0 +1,154 @@
+/**
+ * The settings that say how the log of the members is kept, sent and cut. Rows of the one table
+ * (../settings.ts).
+ */
+import {DAY, GB, KB, MB, MINUTE, type SettingRow} from '../setting-row.ts';
+
+export const replicatedLogRows = {
+  'svc.ha.raftPersistStorage': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Whether the log of the cluster outlives a stop; false begins with an empty one at ' +
+      'every start.',
+  },
+  'svc.ha.raftStorageDirectory': {
+    type: 'path',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description: 'Folder in which raft-storage-<name> lies; empty for the root path.',
+  },
+  'svc.ha.logSegmentSize': {
+    type: 'size',
+    default: 64 * MB,
+    min: 64 * KB,
+    max: 4 * GB,
+    scope: 'server',
+    dynamic: false,
+    description: 'Size at which the log goes on in a new file.',
+  },
+  'svc.ha.appendBufferSize': {
+    type: 'size',
+    default: 32 * MB,
+    min: MB,
+    max: GB,
+    scope: 'server',
+    dynamic: false,
+    description: 'Largest entry of the log, and so the largest commit that is not a bulk load.',
+  },
+  'svc.ha.appendElementLimit': {
+    type: 'integer',
+    default: 64,
+    min: 1,
+    max: 100_000,
+    scope: 'server',
+    dynamic: false,
+    description: 'Entries that one message to a member carries at most.',
+  },
+  'svc.ha.writeBufferSize': {
+    type: 'size',
+    default: 40 * MB,
+    min: MB,
+    max: 4 * GB,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Bytes that may wait to be sent to one member; at least svc.ha.appendBufferSize and 8 bytes.',
+  },
+  'svc.ha.grpcMessageSizeMax': {
+    type: 'size',
+    default: 128 * MB,
+    min: MB,
+    max: GB,
+    scope: 'server',
+    dynamic: false,
+    description: 'Largest message that is taken from a member.',
+  },
+  'svc.ha.groupCommitBatchSize': {
+    type: 'integer',
+    default: 500,
+    min: 1,
+    max: 1_000_000,
+    scope: 'server',
+    dynamic: false,
+    description: 'Commits that are put into the log at once at most.',
+  },
+  'svc.ha.groupCommitQueueSize': {
+    type: 'integer',
+    default: 10_000,
+    min: 1,
+    max: 10_000_000,
+    scope: 'server',
+    dynamic: false,
+    description: 'Commits that may wait for their quorum; the next one waits, then is refused.',
+  },
+  'svc.ha.groupCommitOfferTimeout': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 100,
+    min: 0,
+    max: MINUTE,
+    scope: 'server',
+    dynamic: false,
+    description: 'How long a commit waits for room in that queue before it is refused.',
+  },
+  'svc.ha.groupCommitMaxQueuedBytes': {
+    type: 'size',
+    default: 256 * MB,
+    min: MB,
+    max: 16 * GB,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Bytes of commits that may wait for their quorum; at least svc.ha.grpcMessageSizeMax.',
+  },
+  'svc.ha.snapshotThreshold': {
+    type: 'integer',
+    default: 100_000,
+    min: 1,
+    max: 1_000_000_000,
+    scope: 'server',
+    dynamic: false,
+    description: 'Applied commits after which the log is shortened again.',
+  },
+  'svc.ha.snapshotInterval': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 5 * MINUTE,
+    min: 0,
+    max: DAY,
+    scope: 'server',
+    dynamic: false,
+    description: 'How often the log is shortened besides; 0 never does so by time.',
+  },
+  'svc.ha.snapshotMinEntries': {
+    type: 'integer',
+    default: 64,
+    min: 1,
+    max: 1_000_000_000,
+    scope: 'server',
+    dynamic: false,
+    description: 'Applied commits below which the log is not shortened by time.',
+  },
+  'svc.ha.logPurgeGap': {
+    type: 'integer',
+    default: 1024,
+    min: 0,
+    max: 1_000_000_000,
+    scope: 'server',
+    dynamic: false,
+    description: 'Entries that are kept behind the place up to which the log could be shortened.',
+  },
+  'svc.ha.logPurgeUptoSnapshot': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Whether entries go that a slow member still lacks: it gets a snapshot then. Off, ' +
+      'the log waits for it.',
+  },
+} as const satisfies Record<string, SettingRow>;
