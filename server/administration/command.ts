@@ -13,6 +13,7 @@ import type {ExchangeService} from '#server/exchange/exchange-service.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Principal} from '#server/security/principal.ts';
+import type {Scheduler} from '#server/schedule/scheduler.ts';
 import type {Security} from '#server/security/security.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Service} from '#server/session/session.ts';
@@ -26,6 +27,8 @@ export interface AdministrationParts {
   readonly administration: Administration;
   /** Absent: this server makes no backups. */
   readonly backups?: BackupService | undefined;
+  /** Absent: this server does nothing by the clock. */
+  readonly scheduler?: Scheduler | undefined;
   /** Absent: this server imports and exports nothing. */
   readonly exchanges?: ExchangeService | undefined;
   /** Absent: this server is no member of a cluster. */

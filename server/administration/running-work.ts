@@ -2,6 +2,7 @@
  * Commands about running work: they list and end statements and open transactions. Any user may
  * give them; root sees everything, others their own.
  */
+import type {ScheduledJob} from '#server/schedule/scheduler.ts';
 import type {RunningQuery} from '#server/session/session.ts';
 import {argument, optional} from './arguments.ts';
 import {type AdministrationCall, command} from './command.ts';
@@ -106,7 +107,38 @@ export const runningWorkCommands = {
       return {id, status: ended ? 'terminated' : 'not found'};
     },
   }),
+  listJobs: command({
+    words: 'list jobs',
+    right: 'root',
+    at: 'leader',
+    changes: false,
+    arguments: {},
+    says: 'Lists what is done by the clock: backups that are scheduled, views that refresh.',
+    answer:
+      'a row for each, those that are due first in front: `kind` (`backup`, `view`), `database`, ' +
+      '`name` of a view, `next` (null: never), `running`, `runsHere`, and `last`, what became of ' +
+      'it on this server: `at`, `outcome` (`completed`, `failed`, `skipped`, `missed`), ' +
+      '`elapsedMs`, `detail`',
+    refusals: [],
+    run: ({parts}) => parts.scheduler?.list().map(jobRow) ?? [],
+  }),
 };
+
+function jobRow({kind, database, name, next, isRunning, runsHere, last}: ScheduledJob) {
+  return {
+    kind,
+    database,
+    ...(name === undefined ? {} : {name}),
+    next: next === undefined ? null : timeText(next),
+    running: isRunning,
+    runsHere,
+    last: last === undefined ? null : {...last, at: timeText(last.at)},
+  };
+}
+
+function timeText(at: number): string {
+  return new Date(at).toISOString();
+}
 
 async function terminate(
   {parts, principal}: AdministrationCall,

@@ -19,12 +19,12 @@ import {
   Restores,
   type RestoresOptions,
 } from './restores.ts';
-import {BackupScheduler, type SchedulerOptions} from './scheduler.ts';
+import {BackupScheduler, type BackupSchedulerOptions} from './scheduler.ts';
 
 export interface BackupServiceOptions
   extends Omit<BackupsOptions, 'directory' | 'engine'>,
     Omit<RestoresOptions, 'engine'>,
-    Omit<SchedulerOptions, 'backUp' | 'rotate'>,
+    Omit<BackupSchedulerOptions, 'backUp' | 'rotate'>,
     ConfigurationFileOptions {
   readonly engine: BackupsOptions['engine'] & RestoresOptions['engine'];
   /** Whether this server takes commits now. */
@@ -238,7 +238,7 @@ export class BackupService {
 
   /** Nothing more is begun; resolves when nothing is under way any more. The thread is ended. */
   async close(): Promise<void> {
-    await this.#scheduler.end();
+    await this.#options.scheduler.end();
   }
 
   /** What is in force stays when the new document cannot be used. */

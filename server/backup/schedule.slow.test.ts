@@ -10,8 +10,8 @@ import {type BackupDocument, readBackupDocument, type Schedule} from './backup-d
 import {cronFault} from './cron.ts';
 import {nextRun} from './next-run.ts';
 import {expired, type Retention} from './retention.ts';
+import {Scheduler} from '#server/schedule/scheduler.ts';
 import {BackupScheduler} from './scheduler.ts';
-import {Timetable} from './timetable.ts';
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
@@ -332,9 +332,10 @@ class FakeServer {
   databases: readonly string[] = ['hourly', 'nights', 'mondays', 'paused'];
   #made = 0;
   #rested = 0;
+  readonly #jobs = new Scheduler(this.time);
   readonly #scheduler = new BackupScheduler({
     clock: this.time.clock,
-    timers: this.time.timers,
+    scheduler: this.#jobs,
     logger: {log: (level, event) => void this.told.push(`${level} ${event}`)},
     timeZone: () => 'Europe/Berlin',
     openDatabases: () => this.databases,
@@ -357,7 +358,7 @@ class FakeServer {
     },
   });
 
-  use(given: BackupDocument): void {
+  use(given: BackupDocument | undefined): void {
     this.#scheduler.use(given);
   }
 
@@ -376,7 +377,7 @@ class FakeServer {
   }
 
   async end(): Promise<void> {
-    await this.#scheduler.end();
+    await this.#jobs.end();
   }
 }
 
@@ -424,28 +425,33 @@ function isRepeated(name: string, at: number, {hour, minute}: WallClock): boolea
   return before.hour === hour && before.minute === minute;
 }
 
-test('databases that come, go, close and change while the table is in use', () => {
-  const table = new Timetable(() => 'UTC');
+test('databases that come, go, close and change while backups are planned', async () => {
+  const server = new FakeServer();
   const given = (minutes: number): BackupDocument =>
     readBackupDocument({defaults: {schedule: {frequencyMinutes: minutes}}});
-  const names = (now: number): string[] => table.due(now).map(({database}) => database);
-  table.use(given(10));
-  table.look(['a'], 0);
-  table.look(['a', 'b'], 5 * minuteMs);
-  assert.deepEqual(names(10 * minuteMs), ['a']);
-  assert.deepEqual(names(15 * minuteMs), ['b']);
-  table.look(['b'], 16 * minuteMs);
-  assert.deepEqual(names(20 * minuteMs), []);
-  table.look(['a', 'b'], 21 * minuteMs);
-  assert.equal(table.next, 25 * minuteMs);
+  const made: string[] = [];
+  const until = async (minute: number): Promise<void> => {
+    const before = new Map([...server.archives].map(([name, {length}]) => [name, length]));
+    await server.run(start + minute * minuteMs);
+    for (const [name, {length}] of server.archives) {
+      if (length > (before.get(name) ?? 0)) made.push(`${name} ${minute}`);
+    }
+  };
+  server.have(['a']);
+  server.use(given(10));
+  await until(5);
+  server.have(['a', 'b']);
+  for (const minute of [9, 10.5, 14, 15.5]) await until(minute);
+  server.have(['b']);
+  for (const minute of [20, 21]) await until(minute);
+  server.have(['a', 'b']);
   // The same schedule keeps its moment, another one begins anew.
-  table.use(given(10));
-  table.look(['a', 'b'], 22 * minuteMs);
-  assert.equal(table.next, 25 * minuteMs);
-  table.use(given(2));
-  table.look(['a', 'b'], 22 * minuteMs);
-  assert.equal(table.next, 24 * minuteMs);
-  table.use(undefined);
-  table.look(['a', 'b'], 23 * minuteMs);
-  assert.equal(table.next, undefined);
+  server.use(given(10));
+  for (const minute of [24, 25.5]) await until(minute);
+  server.use(given(2));
+  for (const minute of [27, 28]) await until(minute);
+  server.use(undefined);
+  await until(60);
+  await server.end();
+  assert.deepEqual(made, ['a 10.5', 'b 15.5', 'b 25.5', 'a 28', 'b 28']);
 });

@@ -1,23 +1,24 @@
 /**
- * Makes the backups that have come due, at most two at once, and removes archives that are not to
- * be kept any longer.
+ * Plans the backups that the document names, a job for each database that is open
+ * (schedule/scheduler.ts), and removes archives that are not to be kept any longer.
  *
- * A backup is begun by the server that the document names: the leader at that moment, every server,
+ * A backup is made by the server that the document names: the leader at that moment, every server,
  * or one by its name. One that is under way when leadership ends goes on: it is of one moment, and
- * the next leader does not repeat it. What was missed, because the process was stopped or the
- * machine asleep, is not made up for.
+ * the next leader does not repeat it. A database that appears is planned from that moment on, one
+ * that is closed or dropped is not planned any more.
  * Source: docs/backup.md.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {Clock, Timers} from '#server/platform/clock.ts';
+import type {Clock} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
-import type {BackupDocument, BackupPlan} from './backup-document.ts';
+import type {Job, JobResult, PlannedJob, Scheduler} from '#server/schedule/scheduler.ts';
+import {type BackupDocument, type BackupPlan, planFor} from './backup-document.ts';
+import {nextRun} from './next-run.ts';
 import type {Retention} from './retention.ts';
-import {type DueBackup, Timetable} from './timetable.ts';
 
-export interface SchedulerOptions {
+export interface BackupSchedulerOptions {
+  readonly scheduler: Scheduler;
   readonly clock: Clock;
-  readonly timers: Pick<Timers, 'after'>;
   readonly logger: Logger;
   /**
    * The time zone of schedules: a name of the IANA data base. Asked when there is a schedule, since
@@ -34,36 +35,32 @@ export interface SchedulerOptions {
   readonly rotate: (database: string, retention: Retention) => Promise<readonly string[]>;
 }
 
-/** The longest wait of a timer: the clock on the wall may be set meanwhile. */
-const waitMsMax = 30_000;
-/** What is overdue by more than this was missed. */
-const lateMsMax = 60_000;
-const backupsAtOnce = 2;
+interface Planned {
+  readonly plan: BackupPlan;
+  readonly job: PlannedJob;
+}
+
 const plugin = 'Auto-Backup';
 
 export class BackupScheduler {
-  readonly #options: SchedulerOptions;
-  readonly #timetable: Timetable;
-  readonly #waiting: DueBackup[] = [];
-  readonly #running = new Map<string, Promise<void>>();
+  readonly #options: BackupSchedulerOptions;
+  readonly #planned = new Map<string, Planned>();
   readonly #toldNever = new Set<string>();
-  #cancelTimer: () => void = () => {};
-  #isEnded = false;
+  #document: BackupDocument | undefined;
 
-  constructor(options: SchedulerOptions) {
+  constructor(options: BackupSchedulerOptions) {
     this.#options = options;
-    this.#timetable = new Timetable(options.timeZone);
   }
 
   /** Whether anything is scheduled at all. */
   get isRunning(): boolean {
-    return this.#timetable.document !== undefined;
+    return this.#document !== undefined;
   }
 
   /** Begins, changes or ends what is scheduled. */
   use(document: BackupDocument | undefined): void {
     const wasRunning = this.isRunning;
-    this.#timetable.use(document);
+    this.#document = document?.enabled === true ? document : undefined;
     if (this.isRunning && !wasRunning) this.#tell('info', 'scheduler-started', {});
     if (!this.isRunning && wasRunning) this.#tell('info', 'scheduler-stopped', {});
     this.look();
@@ -71,55 +68,55 @@ export class BackupScheduler {
 
   /** To be called when databases came, went, opened or closed. */
   look(): void {
-    if (this.#isEnded) return;
-    this.#cancelTimer();
-    const now = this.#options.clock.now();
-    this.#timetable.look(this.#options.openDatabases(), now);
-    for (const due of this.#timetable.due(now)) this.#take(due, now);
-    this.#startWaiting();
+    const document = this.#document;
+    const open = document === undefined ? [] : this.#options.openDatabases();
+    for (const [database, {job}] of this.#planned) {
+      if (open.includes(database)) continue;
+      job.remove();
+      this.#planned.delete(database);
+    }
+    if (document !== undefined) {
+      for (const database of open) this.#plan(database, planFor(document, database));
+    }
     this.#tellNever();
-    const {next} = this.#timetable;
-    if (next === undefined) return;
-    const wait = Math.min(waitMsMax, Math.max(1, next - this.#options.clock.now()));
-    this.#cancelTimer = this.#options.timers.after(wait, () => this.look());
   }
 
-  /** Begins nothing more. Resolves when what is under way has ended. */
-  async end(): Promise<void> {
-    this.#isEnded = true;
-    this.#cancelTimer();
-    this.#waiting.length = 0;
-    await Promise.all(this.#running.values());
-  }
-
-  #take(due: DueBackup, now: number): void {
-    const {database, plan, at} = due;
-    if (!this.#options.runsHere(plan.runOnServer)) return;
-    if (now - at > lateMsMax) {
-      const reason = 'the server was not running then';
-      return this.#tell('warn', 'missed', {database, due: new Date(at).toISOString(), reason});
+  #plan(database: string, plan: BackupPlan): void {
+    const known = this.#planned.get(database);
+    // The usual case: the same document as at the look before.
+    if (known?.plan === plan) return;
+    if (!plan.enabled) {
+      known?.job.remove();
+      this.#planned.delete(database);
+      return;
     }
-    const isWaiting = this.#waiting.some(waiting => waiting.database === database);
-    if (isWaiting || this.#running.has(database)) {
-      return this.#tell('warn', 'skipped', {database, reason: 'the one before is under way'});
-    }
-    this.#waiting.push(due);
+    const job = this.#job(database, plan);
+    known?.job.change(job);
+    this.#planned.set(database, {plan, job: known?.job ?? this.#options.scheduler.add(job)});
   }
 
-  #startWaiting(): void {
-    while (this.#running.size < backupsAtOnce) {
-      const next = this.#waiting.shift();
-      if (next === undefined) return;
-      const run = this.#run(next).finally(() => {
-        this.#running.delete(next.database);
-        if (!this.#isEnded) this.#startWaiting();
-      });
-      this.#running.set(next.database, run);
-    }
+  #job(database: string, plan: BackupPlan): Job {
+    const {timeZone, runsHere} = this.#options;
+    const {schedule, runOnServer} = plan;
+    return {
+      kind: 'backup',
+      database,
+      clock: 'wall',
+      rhythm: JSON.stringify(schedule),
+      next: (before, now) => nextRun(schedule, {before, now, timeZone: timeZone()}),
+      runsHere: () => runsHere(runOnServer),
+      run: () => this.#run(database, plan),
+      onPassedOver: (outcome, due) => {
+        const facts =
+          outcome === 'missed'
+            ? {due: new Date(due).toISOString(), reason: 'the server was not running then'}
+            : {reason: 'the one before is under way'};
+        this.#tell('warn', outcome, {database, ...facts});
+      },
+    };
   }
 
-  /** Does not reject. */
-  async #run({database, plan}: DueBackup): Promise<void> {
+  async #run(database: string, plan: BackupPlan): Promise<JobResult> {
     const {backUp, rotate, clock} = this.#options;
     const startedAt = clock.monotonic();
     try {
@@ -129,15 +126,19 @@ export class BackupScheduler {
       for (const removed of await rotate(database, plan.retention)) {
         this.#tell('info', 'rotated', {database, file: removed});
       }
+      return {outcome: 'completed', detail: file};
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       const isBusy = error instanceof Refusal && error.code === 'backup.running';
       this.#tell(isBusy ? 'warn' : 'error', isBusy ? 'skipped' : 'failed', {database, reason});
+      if (!isBusy) throw error;
+      return {outcome: 'skipped', detail: reason};
     }
   }
 
   #tellNever(): void {
-    const never = this.#timetable.never;
+    const planned = [...this.#planned].filter(([, {job}]) => job.next === undefined);
+    const never = planned.map(([database]) => database);
     for (const database of never) {
       if (this.#toldNever.has(database)) continue;
       const reason = 'its expression never comes due inside its time window';

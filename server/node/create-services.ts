@@ -29,6 +29,7 @@ import type {Cluster} from '#server/cluster/cluster.ts';
 import type {MemberRequests} from '#server/administration/member-requests.ts';
 import {DatabaseDigests} from '#server/session/database-digests.ts';
 import {Security, type SecurityDocument} from '#server/security/security.ts';
+import {Scheduler} from '#server/schedule/scheduler.ts';
 import {SessionService} from '#server/session/service.ts';
 import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
 import type {Engine} from '#server/engine/engine.ts';
@@ -91,6 +92,7 @@ export interface Services {
   /** How requests get to the leader; undefined: a server alone. */
   readonly ways: ClusterWays | undefined;
   readonly archives: ServerBackups;
+  readonly scheduler: Scheduler;
   readonly exchanges: ExchangeService;
   /** Asks single members of the cluster; undefined on a server alone. */
   readonly members: MemberRequests | undefined;
@@ -136,6 +138,7 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
   const copies = cluster && new MemberCopies(cluster, digests, parts.peerClient);
   const machine = createMachine();
   const threads = scanThreads(given, machine, means.timers);
+  const scheduler = new Scheduler(means);
   const service: SessionService = new SessionService({
     ...means,
     engine,
@@ -148,6 +151,7 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
     compactions: new StoreCompactions(),
     families: indexFamilies,
     indexFiles: graphFolders(engine, logger, resolve(given.get('svc.server.rootPath'))),
+    scheduler,
     onRequest: parts.onRequest,
     profiler: administration.profiler,
     ...(threads && {threads}),
@@ -155,7 +159,8 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
   administration.use(service);
   const configurationStore = documentStore(engine, given, 'backup.json');
   const transfer = {...means, engine, service, settings, logger, copies, configurationStore};
-  const archives = createServerBackups({...transfer, storeEngine: parts.storeEngine});
+  const {storeEngine} = parts;
+  const archives = createServerBackups({...transfer, scheduler, storeEngine});
   const {backups} = archives;
   administration.useBackups(backups);
   const disk = createDisk();
@@ -168,7 +173,7 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
     service: ways?.service ?? service,
     administration,
   });
-  const served = {service, security, administration, agents, ways};
+  const served = {service, security, administration, agents, ways, scheduler};
   return {...served, digests, copies, members, archives, exchanges, stop};
 }
 

@@ -461,6 +461,7 @@ function createHttp(
     members: services.members,
     placement: services.ways?.placement,
     backups: services.archives.backups,
+    scheduler: services.scheduler,
     exchanges: services.exchanges,
     agents: services.agents?.endpoint,
     batch: createBatchHandler({

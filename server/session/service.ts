@@ -61,6 +61,7 @@ import {
   type RegisteredQuery,
   RunningQueries,
 } from './connections/running-queries.ts';
+import {Scheduler} from '#server/schedule/scheduler.ts';
 import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {
@@ -113,6 +114,8 @@ export interface ServiceOptions {
   readonly procedures?: readonly CustomProcedure[];
   /** Keeps what is kept of indexes while the server is down; absent: it is made again. */
   readonly indexFiles?: ((databaseId: number) => IndexFiles) | undefined;
+  /** Plans what is done again and again; absent: one of its own. */
+  readonly scheduler?: Scheduler | undefined;
   /** Records what statements cost; absent: nobody asks. */
   readonly profiler?: QueryProfiler | undefined;
   /** Hears of every request to run something, with the connection that it came by. */
@@ -141,6 +144,7 @@ export class SessionService implements Service {
   readonly #cacheMemory: ServerCacheMemory;
   readonly #admission: Admission;
   readonly #surroundings: RequestSurroundings;
+  readonly #scheduler: Scheduler;
   #moving: Transfers | undefined;
   /** The session of each database object: one dropped and created again is another. */
   readonly #databases = new WeakMap<Database, DatabaseSession>();
@@ -148,6 +152,7 @@ export class SessionService implements Service {
   constructor(options: ServiceOptions) {
     const {clock, random, timers, settings, machine} = options;
     this.#options = options;
+    this.#scheduler = options.scheduler ?? new Scheduler({clock, timers});
     const {threads} = options;
     this.#pool = new MemoryPool(
       () => settings().get('svc.queryMemoryTotalMax'),
@@ -680,7 +685,8 @@ export class SessionService implements Service {
   async close(): Promise<void> {
     this.#queries.terminateWhere(() => true);
     this.#sessions.close();
-    await Promise.all([this.#options.threads?.close(), this.#options.compactions?.close()]);
+    const {threads, compactions} = this.#options;
+    await Promise.all([this.#scheduler.end(), threads?.close(), compactions?.close()]);
   }
 
   #terminate(principal: Principal, matches: (query: RegisteredQuery) => boolean): number {
@@ -746,6 +752,7 @@ export class SessionService implements Service {
       javascript: this.#options.javascript,
       settings,
       environment: this.#runner.environment,
+      scheduler: this.#scheduler,
       memory: this.#memory,
       limits: {
         get depthMax() {

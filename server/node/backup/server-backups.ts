@@ -14,6 +14,7 @@ import type {Engine} from '#server/engine/engine.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
+import type {Scheduler} from '#server/schedule/scheduler.ts';
 import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
 import type {SessionService} from '#server/session/service.ts';
 import {version} from '../version.ts';
@@ -32,6 +33,7 @@ export interface ServerBackupsOptions {
   readonly random: Random;
   readonly timers: Timers;
   readonly logger: Logger;
+  readonly scheduler: Scheduler;
   /** Where the configuration lives. */
   readonly configurationStore: ConfigurationStore;
   /** Both undefined: a server alone. */

@@ -18,6 +18,7 @@ import type {Cluster} from '#server/cluster/cluster.ts';
 import type {LocalHealth} from '#server/cluster/local-health.ts';
 import type {MemberRequests} from '#server/administration/member-requests.ts';
 import type {ReplicaHealth} from '#server/cluster/replica-health.ts';
+import type {Scheduler} from '#server/schedule/scheduler.ts';
 import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Service} from '#server/session/session.ts';
@@ -52,6 +53,8 @@ export interface HttpOptions {
   readonly authorities?: (() => readonly string[]) | undefined;
   /** Absent where nobody makes backups. */
   readonly backups?: BackupService | undefined;
+  /** Absent where nothing is done by the clock. */
+  readonly scheduler?: Scheduler | undefined;
   /** Takes spans of requests; absent where nothing is traced. */
   readonly traces?: Pick<Telemetry, 'add'> | undefined;
   /** Absent in a build without the agent tool server. */

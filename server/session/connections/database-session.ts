@@ -49,6 +49,7 @@ import {frontEnds, languages} from '../languages/front-ends.ts';
 import {Routines} from '../programs/routines.ts';
 import type {ReadSchema} from '#server/records/context.ts';
 import {type NewRoutine, SchemaExecutor} from '../schema/schema-executor.ts';
+import type {Scheduler} from '#server/schedule/scheduler.ts';
 import type {RunEnvironment, RunOptions} from '../statements/statement-run.ts';
 import {StatementCache} from '../preparation/statement-cache.ts';
 import {ProgressRegistry} from '../database/work-progress.ts';
@@ -82,6 +83,7 @@ export interface DatabaseSessionOptions {
   readonly javascript: JavaScriptEngine;
   readonly settings: () => Settings;
   readonly environment: RunEnvironment;
+  readonly scheduler: Scheduler;
   /** What users have the server keep. */
   readonly memory: KeptMemory;
   readonly limits: ParseLimits;
@@ -153,7 +155,7 @@ export class DatabaseSession {
       compactions: options.compactions,
       checkCode,
     });
-    this.views = new MaterializedViews(this, environment);
+    this.views = new MaterializedViews(this, environment, options.scheduler);
     this.resumeWork();
   }
 
@@ -165,6 +167,7 @@ export class DatabaseSession {
 
   /** The database is closed or gone: nothing is kept of it. */
   close(): void {
+    this.views.close();
     this.kept.close();
     this.changes.close();
     this.globals.clear();

@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
+import {isDeepStrictEqual} from 'node:util';
+import {KnownCluster} from '#server/testing/cluster/cluster-of-two.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 
@@ -233,7 +236,7 @@ test('a view survives the closing of its database, and is up to date when opened
 
 test('a periodic view is refreshed by the clock, until it is told otherwise', async () => {
   const timers = new ManualTimers();
-  const timed = await ServiceWorld.open({}, {timers});
+  const timed = await ServiceWorld.open({}, {timers, clock: timers});
   try {
     const database = await timed.database([...people, `${adults} REFRESH EVERY 2 MINUTES`]);
     const refreshes = async (): Promise<number> => Number(await figure(database, 'refreshCount'));
@@ -257,6 +260,37 @@ test('a periodic view is refreshed by the clock, until it is told otherwise', as
     await until(4);
     assert.equal(await refreshes(), 3);
   } finally {
+    await timed.close();
+  }
+});
+
+test('a periodic view is refreshed by the member that leads, each time by one', async () => {
+  const timers = new ManualTimers();
+  const [one, other] = [new KnownCluster(), new KnownCluster()];
+  one.isLeader = true;
+  const timed = await ServiceWorld.open({}, {timers, clock: timers, cluster: one});
+  const second = timed.another({}, other);
+  try {
+    const first = await timed.database([...people, `${adults} REFRESH EVERY 2 MINUTES`]);
+    const members = [first, first.over(second)] as const;
+    const counts = async (): Promise<unknown> => [
+      await figure(members[0], 'refreshCount'),
+      await figure(members[1], 'refreshCount'),
+    ];
+    const refreshed = (told: readonly number[]): Promise<void> =>
+      eventually('the view is refreshed', async () => isDeepStrictEqual(await counts(), told));
+    assert.deepEqual(await counts(), [1, 0]);
+    await first.run("INSERT INTO Person SET name = 'cid', age = 40");
+    timers.advance(120_000);
+    await refreshed([2, 0]);
+    [one.isLeader, other.isLeader] = [false, true];
+    for (const cluster of [one, other]) cluster.changed();
+    await members[1].run("INSERT INTO Person SET name = 'dan', age = 50");
+    timers.advance(120_000);
+    await refreshed([2, 1]);
+    assert.deepEqual(await names(members[1]), ['ann', 'cid', 'dan']);
+  } finally {
+    await second.close();
     await timed.close();
   }
 });

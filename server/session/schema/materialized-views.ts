@@ -26,6 +26,7 @@ import {traceQuery, sourcesParameter} from '#server/languages/sql/view-query.ts'
 import {ridText} from '#server/model/rid.ts';
 import type {Rid, Value} from '#server/model/value.ts';
 import type {RecordChanges} from '#server/records/record-changes.ts';
+import type {Job, PlannedJob, Scheduler} from '#server/schedule/scheduler.ts';
 import type {DatabaseSession} from '../connections/database-session.ts';
 import {
   type RunEnvironment,
@@ -53,7 +54,8 @@ class ViewState {
   tail: Promise<unknown> = Promise.resolve();
   /** Asked for and not begun yet. */
   pending: Promise<void> | undefined;
-  cancelTimer: (() => void) | undefined;
+  /** Refreshes a periodic view. */
+  job: PlannedJob | undefined;
   everyMs = 0;
   /** What the next refresh looks at: these records, or (undefined) all. */
   due: Map<string, Rid> | undefined = new Map();
@@ -70,13 +72,15 @@ interface KnownViews {
 export class MaterializedViews {
   readonly #session: DatabaseSession;
   readonly #environment: RunEnvironment;
+  readonly #scheduler: Scheduler;
   readonly #states = new Map<number, ViewState>();
   /** The views of the catalog that was looked at last; every commit asks for them. */
   #views: KnownViews | undefined;
 
-  constructor(session: DatabaseSession, environment: RunEnvironment) {
+  constructor(session: DatabaseSession, environment: RunEnvironment, scheduler: Scheduler) {
     this.#session = session;
     this.#environment = environment;
+    this.#scheduler = scheduler;
   }
 
   /** Call once, when the database is opened. */
@@ -157,38 +161,58 @@ export class MaterializedViews {
     });
   }
 
-  /** Sets the timers of periodic views as the catalog has them now. */
+  /** Plans the periodic views as the catalog has them now. */
   schedule(): void {
-    const views = new Map(this.#known().all.map(({type, view}) => [type.id, view.refresh]));
+    const views = new Map(this.#known().all.map(({type, view}) => [type.id, {type, view}]));
     for (const [id, state] of this.#states) {
-      const refresh = views.get(id);
+      const refresh = views.get(id)?.view.refresh;
       if (refresh === undefined) this.#states.delete(id);
       if (state.everyMs === (refresh?.kind === 'periodic' ? refresh.everyMs : 0)) continue;
-      state.cancelTimer?.();
+      state.job?.remove();
+      state.job = undefined;
       state.everyMs = 0;
     }
-    for (const [id, refresh] of views) {
+    for (const [id, {type, view}] of views) {
       const state = this.#stateOf(id);
+      const {refresh} = view;
       if (refresh.kind !== 'periodic' || state.everyMs === refresh.everyMs) continue;
       state.everyMs = refresh.everyMs;
-      this.#wait(id, state);
+      state.job = this.#scheduler.add(this.#job(id, type.name, refresh.everyMs));
     }
+  }
+
+  /** The database is closed or gone. */
+  close(): void {
+    for (const state of this.#states.values()) state.job?.remove();
+    this.#states.clear();
   }
 
   figures(typeId: number): ViewFigures | undefined {
     return this.#states.get(typeId);
   }
 
-  /** Until the next refresh of a periodic view; a database that was closed has no more of them. */
-  #wait(id: number, state: ViewState): void {
-    state.cancelTimer = this.#environment.timers.after(state.everyMs, () => {
-      if (this.#session.database.fence !== undefined) return;
-      state.due = undefined;
-      // On a replica the leader's refresh arrives as any write.
-      void this.#demand(id).then(() => {
-        if (state.everyMs > 0) this.#wait(id, state);
-      });
-    });
+  /** The refreshes of a periodic view; on a replica the leader's arrive as any write. */
+  #job(id: number, name: string, everyMs: number): Job {
+    const {database} = this.#session;
+    return {
+      kind: 'view',
+      get database() {
+        return database.name;
+      },
+      name,
+      clock: 'monotonic',
+      rhythm: `every ${everyMs} ms`,
+      next: (_before, now) => now + everyMs,
+      runsHere: () => database.fence === undefined && this.#environment.takesWrites(),
+      run: async signal => {
+        const state = this.#stateOf(id);
+        await this.#queued(state, () => {
+          state.due = undefined;
+          return this.#refresh(id, signal);
+        });
+        return {outcome: 'completed'};
+      },
+    };
   }
 
   async #demandAll(views: readonly ViewType[]): Promise<void> {
