@@ -17,6 +17,11 @@ import {answerMillisMax, type Answer, head, HostileWorld} from './fuzz-world.ts'
 
 /** What others may be kept waiting by one request: the longest stall of the event loop. */
 const stallMillisMax = 6_000;
+/**
+ * Threads that an insert goes through: the client's, the network's, the log's and back. On a busy
+ * machine each of them is as late as a timer of this process is, whatever the server does.
+ */
+const switches = 5;
 const memoryBytesMax = 64 * 1024 * 1024;
 const memoryWaitMillisMax = 40_000;
 const idleConnections = 2_000;
@@ -75,9 +80,10 @@ function check(answer: Answer, wanted: {status: number; says: RegExp}, what: str
 function checkOthers(what: string, millisMax = stallMillisMax): void {
   assert.ok(world.isAlive, `${what}: ${world.server.log}`);
   assert.deepEqual(polite.complaints, [], what);
-  const waits = polite.takeWaits();
-  const longest = waits.at(-1) ?? 0;
-  assert.ok(longest < millisMax, `${what}: another client waited ${Math.round(longest)} ms`);
+  const {wait, late} = polite.takeLongest();
+  const most = millisMax + switches * late;
+  const said = `${Math.round(wait)} ms, timers here were up to ${Math.round(late)} ms late`;
+  assert.ok(wait < most, `${what}: another client waited ${said}`);
 }
 
 test('every malformed request is refused with its class and place', async () => {

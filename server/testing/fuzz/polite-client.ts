@@ -6,6 +6,7 @@
  * that was refused must not be there. Its waits are the price that others pay for bad input.
  */
 import http from 'node:http';
+import {monitorEventLoopDelay} from 'node:perf_hooks';
 import {authorization, answerMillisMax} from './fuzz-world.ts';
 
 const pauseMillis = 2;
@@ -19,6 +20,7 @@ export class PoliteClient {
   readonly #port: number;
   readonly #agent = new http.Agent({keepAlive: true, maxSockets: 1});
   #waits: number[] = [];
+  readonly #delay = monitorEventLoopDelay({resolution: 10});
   #isStopping = false;
   #loop: Promise<void> = Promise.resolve();
 
@@ -35,20 +37,27 @@ export class PoliteClient {
 
   start(): void {
     this.#isStopping = false;
+    this.#delay.enable();
     this.#loop = this.#work();
   }
 
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#loop;
+    this.#delay.disable();
     this.#agent.destroy();
   }
 
-  /** Waits in milliseconds since the last call, sorted. */
-  takeWaits(): readonly number[] {
-    const taken = this.#waits.toSorted((a, b) => a - b);
+  /**
+   * The longest wait since the last call, and the most that a timer of this process was late in
+   * that time, both in milliseconds.
+   */
+  takeLongest(): {readonly wait: number; readonly late: number} {
+    const wait = this.#waits.reduce((most, one) => Math.max(most, one), 0);
+    const late = this.#delay.max / 1e6;
     this.#waits = [];
-    return taken;
+    this.#delay.reset();
+    return {wait, late};
   }
 
   async #work(): Promise<void> {
