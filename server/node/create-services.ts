@@ -49,6 +49,7 @@ import {RuntimeWatch} from './monitoring/runtime-watch.ts';
 import {indexFamilies} from '#server/caches/index-families.ts';
 import type {IndexFiles} from '#server/caches/index-caches.ts';
 import {createGraphFolders} from './runtime/vector-graph-files.ts';
+import {HashThreads} from './passwords/hash-threads.ts';
 import {scanHeapMegabytes, ScanThreads} from './scan-threads.ts';
 import type {StartFront} from './start-front.ts';
 import type {PasswordPrompt} from './root-password.ts';
@@ -125,6 +126,7 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
   // Each knows the other: a dropped user's sessions end, a session asks what its user may do.
   const security: Security = new Security({
     ...means,
+    deriveKey: new HashThreads(means.timers).derive,
     store: {
       read: name => documentStore(engine, given, name).read(),
       write: (name, bytes) => documentStore(engine, given, name).write(bytes),

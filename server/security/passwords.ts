@@ -1,8 +1,8 @@
 /**
- * Password hashes: made and compared on the platform's thread pool, never on the main thread.
+ * Password hashes: made and compared beside the main thread (`deriveKey`).
  *
- * At most `concurrencyMax` hashes run at once, so that guesses and logins leave threads for the
- * disk; further ones wait in bounded queues in which sources take turns, so that a source that
+ * At most `concurrencyMax` hashes run at once, so that guesses and logins leave processors for
+ * requests; further ones wait in bounded queues in which sources take turns, so that a source that
  * floods them waits behind itself. Those whose password was right before have a queue of their own
  * and three turns of four. A comparison takes as long for an unknown user as for a wrong password:
  * both derive a key and compare all of it.
@@ -15,11 +15,17 @@ import {Refusal} from '#server/base/errors.ts';
 import {FairQueue} from './fair-queue.ts';
 import type {Random} from '#server/platform/clock.ts';
 
-const deriveKey = promisify(pbkdf2);
+/** Derives the key of a password by PBKDF2 with SHA-256, `keyBytes` long. */
+export type DeriveKey = (password: string, salt: string, rounds: number) => Promise<Buffer>;
+
+const pooled = promisify(pbkdf2);
+/** What derives keys where nobody else needs the thread pool of the process. */
+const derivePooled: DeriveKey = (password, salt, rounds) =>
+  pooled(password, salt, rounds, keyBytes, 'sha256');
 
 const algorithm = 'PBKDF2WithHmacSHA256';
 const saltBytes = 32;
-const keyBytes = 32;
+export const keyBytes = 32;
 const roundsMax = 10_000_000;
 const queueMax = 256;
 
@@ -35,6 +41,8 @@ export interface PasswordHasherOptions {
   readonly concurrencyMax: number;
   /** Rounds of hashes made from now on; also the cost of a comparison with nothing. */
   readonly rounds: () => number;
+  /** Default: on the thread pool of the process. */
+  readonly deriveKey?: DeriveKey | undefined;
 }
 
 /** Whoever a password is hashed for. */
@@ -58,6 +66,7 @@ const strangerEvery = 4;
 
 export class PasswordHasher {
   readonly #options: PasswordHasherOptions;
+  readonly #deriveKey: DeriveKey;
   readonly #known = new FairQueue<Waiting>();
   readonly #strangers = new FairQueue<Waiting>();
   #running = 0;
@@ -65,6 +74,7 @@ export class PasswordHasher {
 
   constructor(options: PasswordHasherOptions) {
     this.#options = options;
+    this.#deriveKey = options.deriveKey ?? derivePooled;
   }
 
   /** The text to store for `password`. @throws {Refusal} `admission.full`. */
@@ -106,7 +116,7 @@ export class PasswordHasher {
     if (this.#running >= this.#options.concurrencyMax) await this.#wait(turn);
     else this.#running++;
     try {
-      return await deriveKey(password, salt, rounds, keyBytes, 'sha256');
+      return await this.#deriveKey(password, salt, rounds);
     } finally {
       const next = this.#next();
       if (next) next.admit();

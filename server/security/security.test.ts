@@ -15,9 +15,12 @@ function setUp(values: Readonly<Record<string, number>> = {}): {
   files: Map<SecurityDocument, Uint8Array>;
   ended: string[];
   pass: (ms: number) => void;
+  /** How long refusals were kept back. */
+  delays: number[];
 } {
   const files = new Map<SecurityDocument, Uint8Array>();
   const ended: string[] = [];
+  const delays: number[] = [];
   let time = 1_000;
   const {settings} = resolveSettings([
     {name: 'test', values: {'svc.server.saltIterations': 1_000, ...values}},
@@ -31,6 +34,14 @@ function setUp(values: Readonly<Record<string, number>> = {}): {
     },
     clock: {now: () => 1_700_000_000_000 + time, monotonic: () => time},
     random: createRandom(),
+    timers: {
+      after: (delay, task) => {
+        delays.push(delay);
+        queueMicrotask(task);
+        return () => {};
+      },
+      yield: () => Promise.resolve(),
+    },
     settings: () => settings,
     endSessionsOf: user => ended.push(user),
   });
@@ -38,6 +49,7 @@ function setUp(values: Readonly<Record<string, number>> = {}): {
     security,
     files,
     ended,
+    delays,
     pass: ms => {
       time += ms;
     },
@@ -75,6 +87,23 @@ test('a verified password is not hashed again until it changes', async () => {
   const again = security.authenticate('anna', 'anna-pass');
   assert.ok(again instanceof Promise, 'forgotten');
   await again;
+});
+
+test('a refusal comes late whatever its reason, an admission at once', async () => {
+  const {security, delays} = setUp({'svc.security.failureDelay': 700});
+  await security.createUser({name: 'anna', password: 'anna-pass', databases});
+  for (const user of ['anna', 'nobody']) {
+    await assert.rejects(come(security, user, 'guess'), wrong);
+  }
+  assert.deepEqual(delays, [700, 700]);
+  await come(security, 'anna', 'anna-pass');
+  await come(security, 'anna', 'anna-pass');
+  assert.deepEqual(delays, [700, 700]);
+  for (let at = 0; at < 5; at += 1) {
+    await assert.rejects(come(security, 'nobody', `guess ${at}`));
+  }
+  await assert.rejects(come(security, 'nobody', 'guess'), locked);
+  assert.deepEqual(delays, new Array(8).fill(700));
 });
 
 test('five wrong passwords lock the name for 30 s, the right one included', async () => {

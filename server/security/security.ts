@@ -36,7 +36,7 @@ import {
 } from '#server/access/users.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
-import type {Clock, Random} from '#server/platform/clock.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {withLeader} from '#server/cluster/leadership.ts';
 import {TokenList} from './api-tokens.ts';
 import {Lockout} from './lockout.ts';
@@ -47,7 +47,7 @@ import {
   type LoginMembers,
   MemberLogins,
 } from './member-logins.ts';
-import {PasswordHasher} from './passwords.ts';
+import {type DeriveKey, PasswordHasher} from './passwords.ts';
 import {differingFrom, fingerprintsOf, type SeededDocument, seededDocuments} from './seed.ts';
 import type {Principal} from './principal.ts';
 
@@ -67,7 +67,10 @@ export interface SecurityOptions {
   readonly store: SecurityStore;
   readonly clock: Clock;
   readonly random: Random;
+  readonly timers: Timers;
   readonly settings: () => Settings;
+  /** What derives keys of passwords; absent: the thread pool of the process. */
+  readonly deriveKey?: DeriveKey | undefined;
   /** Ends what a user left open: dropped, its password changed, or (`reason`) rights taken. */
   readonly endSessionsOf: (user: string, reason?: Refusal) => void;
   /** Other members, who keep logins too; absent: a server alone. */
@@ -129,6 +132,7 @@ export class Security {
       random,
       concurrencyMax: settings().get('svc.security.hashConcurrencyMax'),
       rounds: () => settings().get('svc.server.saltIterations'),
+      deriveKey: options.deriveKey,
     });
     this.#lockout = new Lockout(clock);
     const {loginMembers: members} = options;
@@ -265,13 +269,16 @@ export class Security {
   }
 
   /**
-   * The user of a name and a password. A promise only when a password must be hashed.
+   * The user of a name and a password. A promise unless they were right a short while ago.
+   *
+   * A refusal comes late (`svc.security.failureDelay`), whatever its reason: who guesses waits
+   * between two guesses, and takes next to nothing from others meanwhile.
    *
    * @param source - Address that they come from; empty for a connection that is trusted already.
    * @throws {Refusal} `security.unauthenticated`, `security.locked`, `admission.full`.
    */
   authenticate(user: string, password: string, source = ''): Principal | Promise<Principal> {
-    if (this.#lockout.isLocked(user, source)) throw locked();
+    if (this.#lockout.isLocked(user, source)) return this.#refuse(locked());
     const key = hash('sha256', `${this.#verifiedKey}${user}\u0000${password}`, 'base64');
     const verified = this.#verifiedAt(key);
     if (verified !== undefined) return verified;
@@ -279,11 +286,20 @@ export class Security {
     const shared = `${source} ${key}`;
     const same = this.#underCheck.get(shared);
     if (same) return same;
-    const check = this.#check({name: user, password, source}, key).finally(() => {
-      if (this.#underCheck.get(shared) === check) this.#underCheck.delete(shared);
-    });
+    const check = this.#check({name: user, password, source}, key)
+      .finally(() => {
+        if (this.#underCheck.get(shared) === check) this.#underCheck.delete(shared);
+      })
+      .catch((reason: unknown) => this.#refuse(reason));
     this.#underCheck.set(shared, check);
     return check;
+  }
+
+  async #refuse(reason: unknown): Promise<never> {
+    const {timers, settings} = this.#options;
+    const delay = settings().get('svc.security.failureDelay');
+    if (delay > 0) await new Promise<void>(resolve => void timers.after(delay, resolve));
+    throw reason;
   }
 
   #verifiedAt(key: string): Principal | undefined {

@@ -72,11 +72,21 @@ export const securityRows = {
   },
   'svc.security.hashConcurrencyMax': {
     type: 'integer',
-    default: 2,
+    default: 1,
     min: 1,
     max: 64,
     scope: 'server',
     dynamic: false,
     description: 'Passwords that are hashed at the same time; the others take turns by address.',
+  },
+  'svc.security.failureDelay': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 500,
+    min: 0,
+    max: 10_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'How late a wrong or locked name and password is answered.',
   },
 } as const satisfies Record<string, SettingRow>;

@@ -9,7 +9,7 @@
  */
 import {resolveSettings} from '#server/base/setting-values.ts';
 import {Refusal} from '#server/base/errors.ts';
-import {createClock, createRandom} from '#server/platform/real/clock.ts';
+import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {Security, type SecurityDocument} from '#server/security/security.ts';
 import {SeededRandom} from '../property/seeded-random.ts';
 
@@ -86,7 +86,7 @@ export async function sampleChecks(count: number, seed = 1): Promise<Samples> {
 
 async function securityOfMany(): Promise<Security> {
   const files = new Map<SecurityDocument, Uint8Array>();
-  const values = {'svc.server.saltIterations': rounds};
+  const values = {'svc.server.saltIterations': rounds, 'svc.security.failureDelay': 0};
   const {settings} = resolveSettings([{name: 'timing', values}]);
   const clock = createClock();
   // Lock-outs end at once: a minute goes by between two attempts.
@@ -98,6 +98,7 @@ async function securityOfMany(): Promise<Security> {
     },
     clock: {now: () => clock.now(), monotonic: () => ++attempts * 60_000},
     random: createRandom(),
+    timers: createTimers(),
     settings: () => settings,
     endSessionsOf: () => undefined,
   });

@@ -77,6 +77,7 @@ export class ServiceWorld {
       },
       clock,
       random,
+      timers,
       settings: () => resolved,
       endSessionsOf: (user, reason) => this.service.endSessionsOf(user, reason),
     });

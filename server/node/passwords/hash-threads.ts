@@ -1,0 +1,91 @@
+/**
+ * The threads that hash passwords: started when one is needed and none is free, ended when they
+ * were idle for a while.
+ *
+ * A hash keeps a processor for tens of milliseconds and anybody may ask for one. On threads of
+ * their own, which give way to all others, hashes take neither a processor from requests nor a
+ * thread of the pool from the disk.
+ */
+import {Worker} from 'node:worker_threads';
+import type {Timers} from '#server/platform/clock.ts';
+import type {DeriveKey} from '#server/security/passwords.ts';
+
+export interface HashOrder {
+  readonly password: string;
+  readonly salt: string;
+  readonly rounds: number;
+}
+
+const idleMs = 10_000;
+/** A thread has no data of its own. */
+const heapMegabytesMax = 16;
+
+interface Thread {
+  readonly worker: Worker;
+  order: PromiseWithResolvers<Buffer> | undefined;
+  cancelIdle: () => void;
+}
+
+export class HashThreads {
+  readonly #timers: Timers;
+  readonly #idle: Thread[] = [];
+  readonly #all = new Set<Thread>();
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  /** Threads that are there. */
+  get size(): number {
+    return this.#all.size;
+  }
+
+  /** One key, on a thread that has no other order: whoever asks bounds how many there are. */
+  readonly derive: DeriveKey = async (password, salt, rounds) => {
+    const thread = this.#idle.pop() ?? this.#start();
+    thread.cancelIdle();
+    const order = Promise.withResolvers<Buffer>();
+    thread.order = order;
+    // Nobody ends the process while somebody waits.
+    thread.worker.ref();
+    thread.worker.postMessage({password, salt, rounds} satisfies HashOrder);
+    return await order.promise;
+  };
+
+  #start(): Thread {
+    const worker = new Worker(new URL('./hash-worker.ts', import.meta.url), {
+      resourceLimits: {maxOldGenerationSizeMb: heapMegabytesMax},
+    });
+    const thread: Thread = {worker, order: undefined, cancelIdle: () => {}};
+    this.#all.add(thread);
+    worker.on('message', (key: Uint8Array) => this.#answered(thread, Buffer.from(key)));
+    worker.on('error', error => this.#ended(thread, error));
+    worker.on('exit', () => this.#ended(thread, new Error('a thread for passwords has ended')));
+    return thread;
+  }
+
+  #answered(thread: Thread, key: Buffer): void {
+    const {order, worker} = thread;
+    thread.order = undefined;
+    worker.unref();
+    thread.cancelIdle = this.#timers.after(idleMs, () => {
+      this.#forget(thread);
+      void worker.terminate();
+    });
+    this.#idle.push(thread);
+    order?.resolve(key);
+  }
+
+  #ended(thread: Thread, error: Error): void {
+    this.#forget(thread);
+    thread.order?.reject(error);
+    thread.order = undefined;
+  }
+
+  #forget(thread: Thread): void {
+    thread.cancelIdle();
+    this.#all.delete(thread);
+    const at = this.#idle.indexOf(thread);
+    if (at >= 0) this.#idle.splice(at, 1);
+  }
+}
