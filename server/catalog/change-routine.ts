@@ -51,14 +51,14 @@ export function dropFunction(catalog: Catalog, name: string): SchemaChange {
 
 /** @throws {Refusal} `schema.exists`, `schema.unknown-type`, `argument` beyond a limit. */
 export function createTrigger(catalog: Catalog, requested: NewTrigger): SchemaChange {
-  const {name, when, event, language, code} = requested;
+  const {typeName, ...kept} = requested;
+  const {name, code} = kept;
   checkName(name, 'trigger');
   if (catalog.trigger(name) !== undefined) throw existsRefusal('TRIGGER', name);
-  const {id: typeId} = catalog.requireType(requested.typeName);
+  const {id: typeId} = catalog.requireType(typeName);
   checkCount(catalog.triggers.length, triggersMax, 'triggers');
   checkCode(code, `trigger '${name}'`);
-  const trigger: TriggerDefinition = {name, typeId, when, event, language, code};
-  return change(catalog, {triggers: [...catalog.triggers, trigger]});
+  return change(catalog, {triggers: [...catalog.triggers, {...kept, typeId}]});
 }
 
 /** @throws {Refusal} `schema.unknown-trigger`, with the nearest name. */

@@ -150,6 +150,11 @@ export interface TriggerDefinition {
   readonly event: RecordEvent;
   readonly language: 'sql' | 'js';
   readonly code: string;
+  /**
+   * Who made it, with whose rights it runs. Absent: a release that kept nobody made it, and it runs
+   * with the rights of whoever it is fired by.
+   */
+  readonly owner?: string;
 }
 
 /** What the languages of triggers are called in statements and in the tables of the schema. */

@@ -14,6 +14,7 @@ import {columnsShare, edgesShare, ServerCacheMemory} from '#server/caches/memory
 import {isStoreDamage, queryTerminated, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
+import {rootName} from '#server/access/users.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {requireDatabaseSetting} from '#server/catalog/database-settings.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
@@ -721,12 +722,12 @@ export class SessionService implements Service {
 
   /** @throws {Refusal} `security.denied`. */
   #guardOf(user: string, database: string): StatementContext['guard'] {
+    if (user === rootName) return undefined;
     const {security} = this.#options;
     const principal = security.principalOf(user);
     const access = principal && security.access(principal, database);
-    if (principal?.root === true) return undefined;
     if (access !== undefined) return {access, user};
-    const message = `User '${user}', in whose name it is read, may not use database '${database}'`;
+    const message = `User '${user}', in whose name it runs, may not use database '${database}'`;
     throw new Refusal('security.denied', `${message}: have another user make it anew`);
   }
 

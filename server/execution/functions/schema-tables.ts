@@ -187,6 +187,7 @@ function triggerRow(trigger: TriggerDefinition, call: CallContext): MapValue {
     event: trigger.event.toUpperCase(),
     actionType: triggerLanguages[trigger.language],
     actionCode: trigger.code,
+    owner: trigger.owner ?? null,
   });
 }
 

@@ -3,6 +3,7 @@
  * queue of its schema commands, and how its values print.
  */
 import type {CachedFamilies, IndexFiles} from '#server/caches/index-caches.ts';
+import {rootName} from '#server/access/users.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import type {Settings} from '#server/base/setting-values.ts';
@@ -96,7 +97,7 @@ export interface DatabaseSessionOptions {
   readonly patterns: ServerPatterns;
   readonly defaultsOf: (catalog: Catalog) => DefaultEvaluator;
   /**
-   * What somebody may do here at present; undefined: everything.
+   * What somebody may do here at present, in whose name something runs; undefined: everything.
    *
    * @throws {Refusal} `security.denied` for one who may do nothing here, or is not there.
    */
@@ -299,8 +300,11 @@ export class DatabaseSession {
   }
 }
 
-/** A view keeps who makes it, in whose name it is refreshed. */
+/** A view keeps who makes it, in whose name it is refreshed; so does a trigger, which fires so. */
 function owned(command: SchemaCommand, user: string | undefined): SchemaCommand {
+  if (command.kind === 'create-trigger') {
+    return {...command, trigger: {...command.trigger, owner: user ?? rootName}};
+  }
   if (command.kind !== 'create-view' || user === undefined) return command;
   return {...command, view: {...command.view, owner: user}};
 }

@@ -5,8 +5,13 @@
  * What runs inside shares the statement's view and transaction, its rights, budget and time; it has
  * parameters of its own. How deep one may stand in another is bounded. Bodies are prepared by the
  * session, which keeps them by text and catalog like any statement.
+ *
+ * Invariant A4: a trigger does nothing that its owner may not do when it fires. Nor does it ask the
+ * server or read from outside.
+ *
  * See docs/design/0008-programs-in-statements.md.
  */
+import type {DatabaseAccess} from '#server/access/decide.ts';
 import {assert} from '#server/base/assert.ts';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import type {FunctionDefinition, TriggerDefinition} from '#server/catalog/definition.ts';
@@ -15,16 +20,17 @@ import {Budget} from '#server/execution/budget.ts';
 import {type ExecutionContext, type InnerPrograms, SubplanMemo} from '#server/execution/context.ts';
 import {innerRows, innerValues} from '#server/execution/run.ts';
 import {MissingTypes} from '#server/execution/missing-prerequisites.ts';
-import type {Value} from '#server/model/value.ts';
+import {type MapValue, RecordValue, type Value} from '#server/model/value.ts';
 import {
   type DatabaseQuestion,
   JavaScriptPrograms,
   type RecordImages,
   type TriggerVerdict,
 } from './javascript-programs.ts';
+import {TypeGuard} from '../guarded-graph.ts';
 import {type PreparedQuery, requireParameters} from '../preparation/prepared-query.ts';
 import type {ReadSchema} from '#server/records/context.ts';
-import type {TargetDatabase} from '../statements/target-database.ts';
+import type {Guard, TargetDatabase} from '../statements/target-database.ts';
 
 const depthMax = 32;
 /** What JavaScript asks of the database ends before the interpreter's own time does. */
@@ -43,19 +49,32 @@ export interface ProgramsOptions {
   readonly callMsMax: number;
 }
 
+/** What the run reads and writes, for whoever may do what. */
+export type GraphsFor = (guard: Guard | undefined) => Pick<ExecutionContext, 'graph' | 'writes'>;
+
+/** What triggers of one owner run in, as long as he may do the same. */
+interface OwnersContext {
+  readonly access: DatabaseAccess | undefined;
+  readonly context: ExecutionContext;
+}
+
 export class Programs implements InnerPrograms {
   readonly #options: ProgramsOptions;
   #context: ExecutionContext | undefined;
-  #javascript: JavaScriptPrograms | undefined;
+  #graphsFor: GraphsFor | undefined;
+  readonly #owners = new Map<string, OwnersContext>();
+  /** A sandbox for each set of rights: programs of others leave nothing behind in it. */
+  readonly #javascript = new Map<ExecutionContext['graph'], JavaScriptPrograms>();
   #depth = 0;
 
   constructor(options: ProgramsOptions) {
     this.#options = options;
   }
 
-  /** What triggers run in: that of the statement. */
-  begin(context: ExecutionContext): void {
+  /** What the statement runs in, before anything fires. */
+  begin(context: ExecutionContext, graphsFor: GraphsFor): void {
     this.#context = context;
+    this.#graphsFor = graphsFor;
   }
 
   *rows(
@@ -88,11 +107,10 @@ export class Programs implements InnerPrograms {
 
   /** Runs a trigger. @throws {Refusal} `trigger.refused` when it fails. */
   fire(trigger: TriggerDefinition, images: RecordImages): TriggerVerdict {
-    const context = this.#context;
-    assert(context !== undefined, 'nothing is read or written before there is a context');
-    context.budget.spend(8);
+    this.#context?.budget.spend(8);
     this.#enter();
     try {
+      const context = this.#contextOf(trigger, images);
       if (trigger.language === 'js') {
         return this.#script(context, scripts => scripts.fire(trigger, images));
       }
@@ -114,9 +132,28 @@ export class Programs implements InnerPrograms {
     }
   }
 
+  /** @throws {Refusal} `security.denied` when the owner may not see what is fired upon. */
+  #contextOf({owner}: TriggerDefinition, {record, oldRecord}: RecordImages): ExecutionContext {
+    const context = this.#context;
+    assert(context !== undefined, 'nothing is read or written before there is a context');
+    if (owner === undefined) return context;
+    const guard = this.#options.session.guardOf(owner);
+    const asked = guard && new TypeGuard(guard.access, owner);
+    for (const type of [typeOf(record), typeOf(oldRecord)]) {
+      if (type !== undefined) asked?.require('readRecord', type);
+    }
+    const known = this.#owners.get(owner);
+    if (known !== undefined && known.access === guard?.access) return known.context;
+    assert(this.#graphsFor !== undefined, 'graphs are there when the context is');
+    const graphs = this.#graphsFor(guard);
+    const own = {...context, ...graphs, sources: undefined, server: undefined};
+    this.#owners.set(owner, {access: guard?.access, context: own});
+    return own;
+  }
+
   /** Ends what the programs of the run have left. */
   close(): void {
-    this.#javascript?.close();
+    for (const programs of this.#javascript.values()) programs.close();
   }
 
   /** Answers the first row of openCypher, all rows of SQL. */
@@ -159,14 +196,17 @@ export class Programs implements InnerPrograms {
   #scripts(context: ExecutionContext): JavaScriptPrograms {
     const {session, callMsMax} = this.#options;
     const {random, startedAt, budget} = context;
-    this.#javascript ??= new JavaScriptPrograms(session.javascript, {
+    const known = this.#javascript.get(context.graph);
+    if (known !== undefined) return known;
+    const programs = new JavaScriptPrograms(session.javascript, {
       callMsMax,
       now: startedAt,
       random: () => random.u32() / 2 ** 32,
       isEnded: () => budget.isOver,
       answer: question => this.#rowsFor(question, context),
     });
-    return this.#javascript;
+    this.#javascript.set(context.graph, programs);
+    return programs;
   }
 
   #rowsFor(
@@ -216,6 +256,13 @@ function inside(
   return {...context, parameters, memo: new SubplanMemo()};
 }
 
+/** The type of a record as a trigger sees it. */
+function typeOf(image: Value): string | undefined {
+  if (image instanceof RecordValue) return image.typeName;
+  const name = image instanceof Map ? (image as MapValue).get('@type') : undefined;
+  return typeof name === 'string' ? name : undefined;
+}
+
 function isFalse(row: ReadonlyMap<string, unknown>): boolean {
   for (const value of row.values()) return value === false;
   return false;
@@ -234,9 +281,9 @@ const passing: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
 
 /** What made it fail, with its name; what is to be done again is said as it is. */
 function failureOf(trigger: TriggerDefinition, error: unknown): unknown {
-  if (!(error instanceof Refusal) || error.retry !== 'never' || passing.has(error.code)) {
-    return error;
-  }
+  if (!(error instanceof Refusal) || error.retry !== 'never') return error;
+  const isOwners = error.code === 'security.denied' && trigger.owner !== undefined;
+  if (passing.has(error.code) && !isOwners) return error;
   return new Refusal('trigger.refused', `trigger '${trigger.name}': ${error.message}`, {
     detail: {trigger: trigger.name},
     cause: error,

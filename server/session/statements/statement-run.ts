@@ -5,7 +5,6 @@
  * rows as bytes or as values. Whoever starts a run closes it; that ends its operators, gives its
  * place back and releases its view.
  */
-import type {DatabaseAccess} from '#server/access/decide.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
@@ -35,10 +34,10 @@ import type {RecordTally} from '#server/records/writer-notes.ts';
 import type {RecordContext} from '#server/records/context.ts';
 import type {ReadContext, Transaction} from '#server/transactions/transaction-contract.ts';
 import {guardGraph, guardWrites, TypeGuard} from '../guarded-graph.ts';
-import {Programs} from '../programs/inner-programs.ts';
+import {type GraphsFor, Programs} from '../programs/inner-programs.ts';
 import {type PreparedQuery, requireParameters} from '../preparation/prepared-query.ts';
 import type {ReadSchema} from '#server/records/context.ts';
-import type {TargetDatabase} from './target-database.ts';
+import type {Guard, TargetDatabase} from './target-database.ts';
 import type {Parameters, ResultFormat} from '../session.ts';
 import {type Fire, firingReads, firingWrites, hasTriggers} from '../programs/trigger-graph.ts';
 
@@ -84,7 +83,7 @@ export interface RunOptions {
   /** Undefined: the server itself asks. */
   readonly server: ServerView | undefined;
   /** Undefined: everything is allowed. */
-  readonly guard: {readonly access: DatabaseAccess; readonly user: string} | undefined;
+  readonly guard: Guard | undefined;
   /** Wall clock that the statement sees; absent: that of its beginning. */
   readonly startedAt?: number;
   /** How long the client lets it take; absent or 0: as long as others do. */
@@ -161,11 +160,13 @@ export class StatementRun {
       memoryBytesMax: environment.memoryBytesMax(),
       callMsMax: environment.javascriptMs(),
     });
+    const graphsFor = graphsOf(data, options.session, this.#programs, query.asked);
     this.context = contextOf(query, data, options, environment, {
       programs: this.#programs,
       json: this.#json,
+      graphs: graphsFor(options.guard),
     });
-    this.#programs.begin(this.context);
+    this.#programs.begin(this.context, graphsFor);
     this.#run = new PlanRun(query.plan, this.context, environment.timers, argument);
   }
 
@@ -299,16 +300,19 @@ function contextOf(
   data: RunData,
   options: RunOptions,
   environment: RunEnvironment,
-  {programs, json}: {readonly programs: Programs; readonly json: RecordJson},
+  parts: {
+    readonly programs: Programs;
+    readonly json: RecordJson;
+    readonly graphs: ReturnType<GraphsFor>;
+  },
 ): ExecutionContext {
   const {clock, random} = environment;
   const {catalog} = data.context;
   const {session, signal, sources, server} = options;
   const limits = limitsOf(environment);
-  const {graph, writes} = graphsOf(data, options, programs, query.asked);
+  const {programs, json, graphs} = parts;
   const unbounded: ExecutionContext = {
-    graph,
-    writes,
+    ...graphs,
     catalog,
     databaseName: session.database.name,
     parameters: options.parameters,
@@ -336,13 +340,13 @@ function contextOf(
     : {...unbounded, budget: new Budget(clock, {...limits, timeoutMs}, signal)};
 }
 
-/** The data as the user may read and write it, rights asked before anything fires. */
+/** The data as users may read and write it, rights asked before anything fires. */
 function graphsOf(
   data: RunData,
-  {guard: held, session}: RunOptions,
+  session: TargetDatabase,
   programs: Programs,
   asked: ReadonlySet<string> | undefined,
-): Pick<ExecutionContext, 'graph' | 'writes'> {
+): GraphsFor {
   const {catalog} = data.context;
   const plain = new GraphReader(
     data.kind === 'read' ? data.reader : data.transaction,
@@ -351,15 +355,20 @@ function graphsOf(
     asked,
   );
   const fire: Fire = (trigger, images) => programs.fire(trigger, images);
-  const guard = held && new TypeGuard(held.access, held.user);
   const reading = hasTriggers(catalog, ['read']) ? firingReads(plain, catalog, fire) : plain;
-  const graph = guard ? guardGraph(reading, guard, catalog) : reading;
-  if (data.kind === 'read') return {graph, writes: undefined};
-  const writer = new GraphWriter(data.writer, catalog);
-  const writing = hasTriggers(catalog, ['create', 'update', 'delete'])
-    ? firingWrites(writer, plain, catalog, fire)
-    : writer;
-  return {graph, writes: guard ? guardWrites(writing, plain, {guard, catalog}) : writing};
+  const writer = data.kind === 'read' ? undefined : new GraphWriter(data.writer, catalog);
+  const writing =
+    writer !== undefined && hasTriggers(catalog, ['create', 'update', 'delete'])
+      ? firingWrites(writer, plain, catalog, fire)
+      : writer;
+  return held => {
+    const guard = held && new TypeGuard(held.access, held.user);
+    if (guard === undefined) return {graph: reading, writes: writing};
+    return {
+      graph: guardGraph(reading, guard, catalog),
+      writes: writing && guardWrites(writing, plain, {guard, catalog}),
+    };
+  };
 }
 
 /** What the groups of a user let a read take; 0: no limit. */

@@ -6,7 +6,7 @@
  * properties, which only grow. So no statement can meet what another one left. The plan pauses as
  * it does on the network thread, which costs nothing here and keeps one way to run it.
  */
-import {assert} from '#server/base/assert.ts';
+import {assert, AssertionFailure} from '#server/base/assert.ts';
 import {DatabaseAccess} from '#server/access/decide.ts';
 import {decodeCatalog} from '#server/catalog/encode.ts';
 import {NameDictionary} from '#server/catalog/names.ts';
@@ -171,6 +171,9 @@ export class ThreadRunner {
     return {
       database,
       views: {figures: () => undefined},
+      guardOf: () => {
+        throw new AssertionFailure('a trigger on reads does not come here');
+      },
       // Columns and search indexes are read where they are kept: such plans do not come here.
       kept: {...noCaches, adjacency},
       get javascript() {

@@ -1,7 +1,7 @@
 /**
  * What was begun with rights that are gone does not go on: M1 of the attacks. Rights that were
- * added end nothing. A view is read with the rights that its owner has at each refresh: H6. Holds
- * invariant A3.
+ * added end nothing. A view is read with the rights that its owner has at each refresh: H6; a
+ * trigger fires with those that its owner has then: M4. Holds invariants A3 and A4.
  */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
@@ -173,4 +173,107 @@ test('a view whose owner is gone stays as it is and says so', async () => {
     database.run('REFRESH MATERIALIZED VIEW Shown'),
     isRefused('security.denied'),
   );
+});
+
+/** A user who may do everything but read Secret and write Log, and the trigger that he makes. */
+async function triggerOwner(database: TestDatabase, trigger: string): Promise<Principal> {
+  const who = await userOf(database, 'makers');
+  const types = {...allButSecret.types, Log: {access: ['readRecord']}};
+  await world.security.saveGroup(database.name, 'makers', {access: ['updateSchema'], types});
+  const principal = world.security.principalOf(who.name);
+  assert.ok(principal !== undefined);
+  await database.run(trigger, {}, principal);
+  return principal;
+}
+
+const watched = [...secrets, 'CREATE DOCUMENT TYPE Copy', 'CREATE DOCUMENT TYPE Log'];
+
+function refusedOf(trigger: string, says: RegExp): (error: unknown) => boolean {
+  return error =>
+    error instanceof Refusal &&
+    error.code === 'trigger.refused' &&
+    error.message.includes(`'${trigger}'`) &&
+    says.test(error.message);
+}
+
+test('M4: a trigger reads and writes what its owner may, whoever fires it', async () => {
+  const database = await world.database(watched);
+  const code = 'INSERT INTO Copy SET n = (SELECT name FROM Secret)';
+  const made = `CREATE TRIGGER spy AFTER CREATE ON TYPE Doc EXECUTE SQL '${code}'`;
+  const who = await triggerOwner(database, made);
+  const refused = refusedOf('spy', /not allowed to read records of type 'Secret'/);
+  await assert.rejects(database.run('INSERT INTO Doc SET n = 1'), refused);
+  await assert.rejects(database.run('INSERT INTO Doc SET n = 1', {}, who), refused);
+  assert.deepEqual(await database.run('SELECT FROM Doc'), []);
+  assert.deepEqual(await database.run('SELECT FROM Copy'), []);
+  const [listed] = await database.run('SELECT owner FROM schema:triggers');
+  assert.deepEqual(listed, {owner: who.name});
+});
+
+test('M4: a trigger of root writes what only root may, whoever writes the rest', async () => {
+  const database = await world.database(watched);
+  const code = 'INSERT INTO Log SET n = $record.n';
+  await database.run(`CREATE TRIGGER audit AFTER CREATE ON TYPE Doc EXECUTE SQL '${code}'`);
+  const who = await triggerOwner(database, 'CREATE DOCUMENT TYPE Own');
+  await database.run('INSERT INTO Doc SET n = 7', {}, who);
+  await assert.rejects(
+    database.run('INSERT INTO Log SET n = 8', {}, who),
+    isRefused('security.denied'),
+  );
+  assert.deepEqual(await database.run('SELECT n FROM Log'), [{n: 7}]);
+  const [listed] = await database.run('SELECT owner FROM schema:triggers');
+  assert.deepEqual(listed, {owner: 'root'});
+});
+
+test('M4: a trigger is told of no type that became a subtype of what it watches', async () => {
+  const database = await world.database(watched);
+  const code = 'INSERT INTO Copy SET n = $record.name';
+  await triggerOwner(database, `CREATE TRIGGER spy AFTER CREATE ON TYPE Doc EXECUTE SQL '${code}'`);
+  await database.run("INSERT INTO Doc SET name = 'plain'");
+  await database.run('ALTER TYPE Secret SUPERTYPE +Doc');
+  await assert.rejects(
+    database.run("INSERT INTO Secret SET name = 'another-secret'"),
+    refusedOf('spy', /not allowed to read records of type 'Secret'/),
+  );
+  assert.deepEqual(await database.run('SELECT n FROM Copy'), [{n: 'plain'}]);
+});
+
+test('M4: a trigger has the rights of the moment, and none when its owner is gone', async () => {
+  const database = await world.database(watched);
+  const code = 'INSERT INTO Copy SET n = $record.n';
+  const made = `CREATE TRIGGER copies AFTER CREATE ON TYPE Doc EXECUTE SQL '${code}'`;
+  const who = await triggerOwner(database, made);
+  await database.run('INSERT INTO Doc SET n = 1');
+  const types = {Doc: everything};
+  await world.security.saveGroup(database.name, 'makers', {access: ['updateSchema'], types});
+  await assert.rejects(
+    database.run('INSERT INTO Doc SET n = 2'),
+    refusedOf('copies', /not allowed to create records of type 'Copy'/),
+  );
+  await world.security.dropUser(who.name);
+  await assert.rejects(
+    database.run('INSERT INTO Doc SET n = 3'),
+    refusedOf('copies', new RegExp(`'${who.name}', in whose name it runs`)),
+  );
+  assert.deepEqual(await database.run('SELECT n FROM Copy'), [{n: 1}]);
+  await database.run('DROP TRIGGER copies');
+  await database.run('INSERT INTO Doc SET n = 4');
+});
+
+test("M4: a trigger in JavaScript asks with its owner's rights, beside one of root's", async () => {
+  const database = await world.database(watched);
+  const program = (statement: string): string =>
+    `EXECUTE JAVASCRIPT 'database.command("sql", "${statement}")'`;
+  const trusted = program('INSERT INTO Log SET n = (SELECT count(*) AS n FROM Secret)');
+  await database.run(`CREATE TRIGGER trusted AFTER CREATE ON TYPE Doc ${trusted}`);
+  await database.run('INSERT INTO Doc SET n = 1');
+  assert.equal((await database.run('SELECT FROM Log')).length, 1);
+  const who = await userOf(database, 'scripters');
+  const group = {...allButSecret, access: ['updateSchema', 'updateSecurity']};
+  await world.security.saveGroup(database.name, 'scripters', group);
+  const principal = world.security.principalOf(who.name);
+  const spying = program('INSERT INTO Copy SET n = (SELECT name FROM Secret)');
+  const made = `CREATE TRIGGER spy BEFORE CREATE ON TYPE Doc ${spying}`;
+  await database.run(made, {}, principal);
+  await assert.rejects(database.run('INSERT INTO Doc SET n = 2'), refusedOf('spy', /'Secret'/));
 });

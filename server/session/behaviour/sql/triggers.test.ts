@@ -214,8 +214,12 @@ test('triggers are the business of who may change the schema, JavaScript of secu
   await group('writer', []);
   await group('designer', ['updateSchema']);
   await group('guardian', ['updateSchema', 'updateSecurity']);
+  for (const name of ['writer', 'designer', 'guardian']) {
+    const databases = {[database.name]: [name]};
+    await world.security.createUser({name, password: `${name}-pass`, databases});
+  }
   const as = (name: string, text: string): Promise<unknown[]> =>
-    database.run(text, {}, {name, root: false, grants: new Map([[database.name, [name]]])});
+    database.run(text, {}, world.security.principalOf(name));
   const trigger = (language: string, code: string): string =>
     `CREATE TRIGGER t AFTER CREATE ON Person EXECUTE ${language} '${code}'`;
   const script = trigger('JAVASCRIPT', 'true');
@@ -230,9 +234,9 @@ test('triggers are the business of who may change the schema, JavaScript of secu
   await as('guardian', script);
   await as('writer', 'INSERT INTO Person SET n = 1');
   await as('guardian', 'DROP TRIGGER t');
-  // It runs with the rights of whoever fires it.
+  // It runs with the rights of whoever made it.
   await as('designer', trigger('SQL', 'INSERT INTO Log SET n = 1'));
-  await refused(as('writer', 'INSERT INTO Person SET n = 2'), 'security.denied', /create.*'Log'/);
+  await refused(as('writer', 'INSERT INTO Person SET n = 2'), 'trigger.refused', /create.*'Log'/);
   assert.deepEqual(await sql('SELECT n FROM Person'), [{n: 1}]);
 });
 
@@ -274,7 +278,7 @@ test('created once, listed, dropped, and gone with its type', async () => {
   const again = [{operation: 'create trigger', name: 't', created: false}];
   assert.deepEqual(await sql(`CREATE TRIGGER IF NOT EXISTS ${text}`), again);
   const row = {typeName: 'Person', timing: 'AFTER', event: 'UPDATE', actionType: 'SQL'};
-  const listed = [{name: 't', ...row, actionCode: 'SELECT 1'}];
+  const listed = [{name: 't', ...row, actionCode: 'SELECT 1', owner: 'root'}];
   assert.deepEqual(await sql('SELECT FROM schema:triggers'), listed);
   const dropped = [{operation: 'drop trigger', triggerName: 't', dropped: true}];
   assert.deepEqual(await sql('DROP TRIGGER t'), dropped);
