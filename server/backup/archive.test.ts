@@ -20,7 +20,7 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {crc32, deflateRawSync} from 'node:zlib';
 import {Refusal} from '#server/base/errors.ts';
-import {ZipFrames} from './zip-frames.ts';
+import {ZipFrames} from '#server/platform/zip-frames.ts';
 import {
   type ArchivedFile,
   decodeManifest,

@@ -16,7 +16,7 @@ import {ArchiveKey} from './archive/archive-cipher.ts';
 import {ArchiveOutput} from './archive/archive-output.ts';
 import {DeflatedPieces} from './archive/deflated-pieces.ts';
 import type {Deflater} from './deflaters.ts';
-import {ZipFrames} from './zip-frames.ts';
+import {ZipFrames} from '#server/platform/zip-frames.ts';
 import {
   type ArchivedFile,
   type ArchiveManifest,

@@ -4,21 +4,17 @@
 import {setMaxListeners} from 'node:events';
 import type {IncomingMessage} from 'node:http';
 import type {Socket} from 'node:net';
-import type {BackupService} from '#server/backup/backup-service.ts';
+import type {AdministrationParts} from '#server/administration/command.ts';
 import type {Settings} from '#server/base/setting-values.ts';
-import type {ExchangeService} from '#server/exchange/exchange-service.ts';
 import type {RequestPlacement} from '#server/forwarding/request-placement.ts';
 import {JsonParser} from '#server/model/json-parser.ts';
 import {Meters} from '#server/monitoring/meters.ts';
 import type {Telemetry} from '#server/monitoring/telemetry.ts';
-import type {Clock, Random, Timers} from '#server/platform/clock.ts';
-import type {Logger} from '#server/platform/logger.ts';
+import type {Random} from '#server/platform/clock.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import type {LocalHealth} from '#server/cluster/local-health.ts';
-import type {MemberRequests} from '#server/administration/member-requests.ts';
 import type {ReplicaHealth} from '#server/cluster/replica-health.ts';
-import type {Scheduler} from '#server/schedule/scheduler.ts';
 import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Service} from '#server/session/session.ts';
@@ -33,34 +29,20 @@ import type {AgentEndpoint} from './routes/agents.ts';
 import {RequestTimings} from './request-timings.ts';
 import {Transport} from './transport.ts';
 
-export interface HttpOptions {
-  readonly service: Service;
-  readonly security: Security;
-  readonly administration: Administration;
-  readonly clock: Clock;
+export interface HttpOptions extends AdministrationParts {
   readonly random: Random;
-  readonly timers: Timers;
-  readonly logger: Logger;
   /** Absent: a server alone. */
   readonly cluster?: Cluster | undefined;
-  /** Asks single members for what an administrator wants of them; absent: a server alone. */
-  readonly members?: MemberRequests | undefined;
   /** Where requests run; absent: a server alone. */
   readonly placement?: RequestPlacement | undefined;
   /** Asks other members; whoever gives it closes it. */
   readonly peerClient: PeerClient;
   /** Certificates of those who vouch for other members; empty or absent: the system's. */
   readonly authorities?: (() => readonly string[]) | undefined;
-  /** Absent where nobody makes backups. */
-  readonly backups?: BackupService | undefined;
-  /** Absent where nothing is done by the clock. */
-  readonly scheduler?: Scheduler | undefined;
   /** Takes spans of requests; absent where nothing is traced. */
   readonly traces?: Pick<Telemetry, 'add'> | undefined;
   /** Absent in a build without the agent tool server. */
   readonly agents?: AgentEndpoint | undefined;
-  /** Absent where nobody imports. */
-  readonly exchanges?: ExchangeService | undefined;
   /** What the members hold of each database; absent on a single server. */
   readonly copies?: MemberCopies | undefined;
   /** What other members of the cluster fetch from here; undefined on a single server. */

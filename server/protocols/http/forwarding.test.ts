@@ -506,6 +506,28 @@ test('reads wait for the bookmark, and for what went through this server', async
   assert.equal(eventual.status, 200);
 });
 
+test('tools of agents at a replica read there, and write on the leader', async () => {
+  const {cluster, service, agents, call} = two.replica;
+  assert.equal(await agents.configure('{"enabled":true,"allowUpdate":true}'), undefined);
+  const tool = (name: string, command: string, headers = {}): Promise<HttpAnswer> => {
+    const given = {database: 'db', language: 'cypher', [name]: command};
+    const params = {name: name === 'query' ? 'query' : 'execute_command', arguments: given};
+    const body = {jsonrpc: '2.0', id: 1, method: 'tools/call', params};
+    return call('/mcp', {body, headers});
+  };
+  const wrote = await tool('command', 'MATCH (w:Written) SET w.n = w.n + 1 RETURN w.n AS n');
+  assert.match(wrote.text, /"isError":false|\\"n\\":1/);
+  assert.equal(two.leader.service.requests.length, 1);
+  assert.equal(service.requests.length, 0);
+  const waiting = tool('query', 'RETURN 1 AS n', {'X-Svc-Read-After': '80'});
+  await eventually('the read waits', () => cluster.waiting === 1);
+  assert.equal(service.requests.length, 0);
+  service.appliedIndex = 80;
+  cluster.changed();
+  assert.equal((await waiting).headers.get('x-svc-commit-index'), '80');
+  assert.equal(service.requests.length, 1);
+});
+
 test('a linearizable read asks the quorum, on the leader too, and fails without it', async () => {
   for (const {call, set, cluster, service} of [two.leader, two.replica]) {
     const read = (): Promise<HttpAnswer> =>

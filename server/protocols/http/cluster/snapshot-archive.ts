@@ -7,7 +7,7 @@
  * Source: docs/cluster.md.
  */
 import {crc32} from 'node:zlib';
-import {ZipFrames} from '#server/backup/zip-frames.ts';
+import {ZipFrames} from '#server/platform/zip-frames.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import {byMember, requireLeader} from './cluster-call.ts';

@@ -292,16 +292,22 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     return work !== undefined && this.#execute(found, work);
   }
 
-  /** Messages of an agent, where no other member has a say in what becomes of them. */
+  /**
+   * Messages of an agent, which its tools bring to the leader themselves; those that another
+   * member relayed take node's path.
+   */
   #answeredToAgent(known: CachedRequestHead, bytes: Buffer): false | Promise<true> {
     const {options, gateway} = this.context;
     const {agents} = options;
-    if (agents === undefined || gateway !== undefined) return false;
-    const found = this.#principalOf(known.head.caller);
+    const {caller: credentials, requested} = known.head;
+    const isRelayed = gateway !== undefined && typeof credentials !== 'string';
+    if (agents === undefined || isRelayed) return false;
+    const found = this.#principalOf(credentials);
     const {signal} = this;
     const {conversation} = known.head;
     const body = bytes.subarray(known.bytes.length);
     const answer = async (principal: Principal): Promise<true> => {
+      await gateway?.placement.reached(requested);
       const requestId = this.context.nextRequestId();
       const caller = {principal, requestId, signal, conversation};
       const told = await agents.answer(body, caller);
