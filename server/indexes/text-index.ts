@@ -174,11 +174,7 @@ class StoredTexts implements TextSource {
   }
 
   *terms(field: number, prefix: string): Iterable<string> {
-    const {index, kept} = this.#source;
-    const name = Buffer.from(
-      listPrefix(out => appendTermStart(out, {indexId: index.id, field, term: ''})),
-    ).toString('latin1');
-    const known = kept?.findTerms(name);
+    const known = this.#keptTerms(field);
     if (known !== undefined) {
       for (let at = firstAtOrBehind(known, prefix); at < known.length; at += 1) {
         const term = known[at] as string;
@@ -188,37 +184,56 @@ class StoredTexts implements TextSource {
       return;
     }
     const found: string[] = [];
-    for (const term of this.#readTerms(field, prefix)) {
+    const end = keyAfterPrefix(this.#start(field, prefix));
+    let term = this.#readTerm(this.#start(field, prefix), end);
+    // The empty term is none, and what ends it is less than what any other begins with.
+    if (term === '') term = this.#readTerm(Uint8Array.of(...this.#start(field, ''), 1), end);
+    while (term !== undefined) {
       found.push(term);
       yield term;
+      term = this.#readTerm(Uint8Array.of(...this.#start(field, term), 1), end);
     }
-    if (prefix === '') kept?.keepTerms(name, found);
+    if (prefix === '') this.#source.kept?.keepTerms(this.#nameOfTerms(field), found);
   }
 
-  /** From one term to the next, however many records each has. */
-  *#readTerms(field: number, prefix: string): Iterable<string> {
-    const {reader, index, effort} = this.#source;
-    const of = (term: string): Uint8Array =>
-      listPrefix(out => appendTermStart(out, {indexId: index.id, field, term}));
-    const end = keyAfterPrefix(of(prefix));
-    // The empty term is none: its entries begin with what ends a term.
-    let start = prefix === '' ? Uint8Array.of(...of(''), 1) : of(prefix);
-    for (;;) {
-      effort.spend(16);
-      const walker = new RowWalker(reader, [{start, end}], {
-        keysOnly: true,
-        rowsMax: 1,
-        bufferBytes: 1 << 10,
-      });
-      let term: string | undefined;
-      try {
-        if (walker.next()) term = termOfEntry(walker.bytes, walker.keyStart, walker.keyEnd);
-      } finally {
-        walker.close();
-      }
-      if (term === undefined) return;
-      yield term;
-      start = Uint8Array.of(...of(term), 1);
+  termFrom(field: number, from: string): string | undefined {
+    const known = this.#keptTerms(field);
+    if (known !== undefined) return known[firstAtOrBehind(known, from)];
+    const start = from === '' ? Uint8Array.of(...this.#start(field, ''), 1) : undefined;
+    return this.#readTerm(
+      start ?? this.#start(field, from),
+      keyAfterPrefix(this.#start(field, '')),
+    );
+  }
+
+  #keptTerms(field: number): readonly string[] | undefined {
+    return this.#source.kept?.findTerms(this.#nameOfTerms(field));
+  }
+
+  #nameOfTerms(field: number): string {
+    return Buffer.from(this.#start(field, '')).toString('latin1');
+  }
+
+  /** What the keys of all terms begin with that begin so. */
+  #start(field: number, term: string): Uint8Array {
+    const {index} = this.#source;
+    return listPrefix(out => appendTermStart(out, {indexId: index.id, field, term}));
+  }
+
+  /** The first term with a key from `start` on, however many records the ones before it have. */
+  #readTerm(start: Uint8Array, end: Uint8Array): string | undefined {
+    const {reader, effort} = this.#source;
+    effort.spend(16);
+    const walker = new RowWalker(reader, [{start, end}], {
+      keysOnly: true,
+      rowsMax: 1,
+      bufferBytes: 1 << 10,
+    });
+    try {
+      if (!walker.next()) return undefined;
+      return termOfEntry(walker.bytes, walker.keyStart, walker.keyEnd);
+    } finally {
+      walker.close();
     }
   }
 

@@ -7,10 +7,11 @@
  * them, each by its nearness: Lucene's rewriting of such queries.
  */
 import type {Effort} from '../ranked/effort.ts';
+import {FuzzyWord} from './fuzzy-word.ts';
 import {noPostings, type PostingList} from './posting-list.ts';
 import type {TermBound, TextQuery} from './query.ts';
 import {phraseScorer, type Similarity, type TermScorer, termScorer} from './similarity.ts';
-import {editsTest, patternHead, wildcardTest} from './term-patterns.ts';
+import {patternHead, wildcardTest} from './term-patterns.ts';
 import type {TextSource} from './text-source.ts';
 
 export type Resolved =
@@ -213,12 +214,14 @@ function nearestTerms(
   field: number,
   {source, effort}: ResolveOptions,
 ): readonly NearTerm[] {
-  const test = editsTest(word, editsMax);
+  const fuzzy = new FuzzyWord(word, editsMax);
   const length = [...word].length;
   const found: {text: string; nearness: number}[] = [];
-  for (const text of source.terms(field, '')) {
+  for (let from: string | undefined = ''; from !== undefined; from = fuzzy.next()) {
     effort.spend(testUnits);
-    const edits = test(text);
+    const text = source.termFrom(field, from);
+    if (text === undefined) break;
+    const edits = fuzzy.edits(text);
     if (edits === undefined) continue;
     const nearness = edits === 0 ? 1 : 1 - edits / Math.min([...text].length, length);
     found.push({text, nearness: Math.max(0, nearness)});

@@ -1,4 +1,5 @@
 /** A full-text index over plain documents, made the slow way: what searches are compared with. */
+import {compareText} from '#server/base/utf8.ts';
 import type {Analyzer} from './analyzer.ts';
 import {noPostings, type PostingList, PostingListBuilder} from './posting-list.ts';
 import {type FieldStatistics, normOfLength} from './similarity.ts';
@@ -60,6 +61,11 @@ export class TestTextSource implements TextSource {
     );
     const sorted = [...all].toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
     for (const term of sorted) if (term.startsWith(prefix)) yield term;
+  }
+
+  termFrom(field: number, from: string): string | undefined {
+    for (const term of this.terms(field, '')) if (compareText(term, from) >= 0) return term;
+    return undefined;
   }
 
   positions(field: number, term: string, {bucket, position}: PostingPlace): readonly number[] {

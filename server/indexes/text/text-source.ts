@@ -16,6 +16,8 @@ export interface TextSource {
    * any more. Whoever has seen enough returns.
    */
   terms(field: number, prefix: string): Iterable<string>;
+  /** The first term of the field, in that order, that is not before `from`. */
+  termFrom(field: number, from: string): string | undefined;
   /** Where in the field the term stands, ascending; of an index with positions. */
   positions(field: number, term: string, record: PostingPlace): readonly number[];
 }
