@@ -321,7 +321,8 @@ export class GraphReader implements Graph {
     // Own writes are in nothing that is kept.
     const overlaid = reader.overlays(indexRange(index.id));
     const kept = overlaid ? undefined : search?.open(index, reader);
-    const source = {reader, index, kept, effort, settings: search?.settings};
+    const onSplit = searches && ((parts: number) => searches.addParts(index.id, parts));
+    const source = {reader, index, kept, effort, settings: search?.settings, onSplit};
     return searchRanked(source, {query, k, ...this.#restriction(only)}, this.#families);
   }
 

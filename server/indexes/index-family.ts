@@ -41,6 +41,8 @@ export interface SearchSource<K = unknown> {
   readonly effort: Effort;
   /** Undefined: none are at hand. */
   readonly settings: Settings | undefined;
+  /** Told of a search whose records were split into so many parts. */
+  readonly onSplit?: ((parts: number) => void) | undefined;
 }
 
 /** What a search is asked. `Q` is a query as the family understands it. */

@@ -23,6 +23,8 @@ export interface SparseRequest {
 
 /** Positions of one window where no setting is at hand. */
 const windowRowsUsual = 16_384;
+const partPostingsUsual = 50_000;
+const partSetting = 'svc.sparseVectorScoringMinPostingsForPartitioning';
 /** Least window that is worth its overhead. */
 const windowRowsMin = 128;
 
@@ -47,6 +49,8 @@ export function searchSparseIndex(
     k,
     effort,
     windowRows: Math.max(rows, windowRowsMin),
+    partPostings: settings?.get(partSetting) ?? partPostingsUsual,
+    onSplit: source.onSplit,
     accept,
   });
 }

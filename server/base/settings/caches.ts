@@ -80,6 +80,17 @@ export const cacheRows = {
     description:
       'Records whose sparse vectors are scored at once; 0: one block of 128 after the other.',
   },
+  'svc.sparseVectorScoringMinPostingsForPartitioning': {
+    type: 'integer',
+    default: 50_000,
+    min: 1,
+    max: 1_000_000_000,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Postings of a sparse search from which on its records are split into parts of so many; ' +
+      'those that could score most are searched first.',
+  },
   'svc.columnViewRecordsMin': {
     type: 'integer',
     default: 10_000,

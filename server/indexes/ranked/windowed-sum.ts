@@ -19,6 +19,8 @@ export interface WindowedSum {
   readonly effort: Effort;
   /** Positions of one window. */
   readonly windowRows: number;
+  /** Positions from `from` on and below `to`; undefined: all. */
+  readonly span?: {readonly from: number; readonly to: number} | undefined;
   /** A record that is not accepted is not offered. */
   readonly accept: ((position: number) => boolean) | undefined;
 }
@@ -35,19 +37,24 @@ interface Cursor {
 
 /** Sums are taken in another order than bounds; that may cost so much of them. */
 const slack = 1e-6;
+/** The least 32-bit float: as much may what is nearly nothing be rounded. */
+const leastFloat = 2 ** -149;
 
 /** Offers the records of one bucket to `best`. Cost: 1 to 3 ns a row of what is not left out. */
 export function sumWindows(requested: WindowedSum): void {
   const {runs, windowRows} = requested;
+  const {from, to} = requested.span ?? {from: 0, to: Number.POSITIVE_INFINITY};
   const cursors = runs
     .filter(run => run.positions.length > 0)
-    .map((run): Cursor => ({run, at: 0, end: 0, bound: 0}));
+    .map((run): Cursor => {
+      return {run, at: indexAtOrBehind(run.positions, 0, from), end: 0, bound: 0};
+    });
   const window = {
     sums: new Float64Array(windowRows),
     met: new Uint32Array(Math.ceil(windowRows / 32)),
   };
-  for (let base = nextBase(cursors, 0); base !== undefined; ) {
-    const end = base + windowRows;
+  for (let base = nextBase(cursors, from); base !== undefined && base < to; ) {
+    const end = Math.min(base + windowRows, to);
     for (const cursor of cursors) enter(cursor, base, end);
     sumWindow(requested, cursors, window, base);
     for (const cursor of cursors) cursor.at = cursor.end;
@@ -66,17 +73,21 @@ function nextBase(cursors: readonly Cursor[], from: number): number | undefined 
 }
 
 function enter(cursor: Cursor, base: number, end: number): void {
-  const {positions, blockBounds} = cursor.run;
+  const {positions} = cursor.run;
   cursor.at = indexAtOrBehind(positions, cursor.at, base);
   cursor.end = indexAtOrBehind(positions, cursor.at, end);
+  cursor.bound = boundOf(cursor.run, cursor.at, cursor.end);
+}
+
+/** At least what a row of [from, to) adds, 0 at least. */
+export function boundOf({blockBounds}: ScoredRun, from: number, to: number): number {
   let bound = 0;
-  if (cursor.end > cursor.at) {
-    const last = Math.floor((cursor.end - 1) / blockRows);
-    for (let block = Math.floor(cursor.at / blockRows); block <= last; block += 1) {
-      bound = Math.max(bound, blockBounds[block] as number);
-    }
+  if (to <= from) return bound;
+  const last = Math.floor((to - 1) / blockRows);
+  for (let block = Math.floor(from / blockRows); block <= last; block += 1) {
+    bound = Math.max(bound, blockBounds[block] as number);
   }
-  cursor.bound = bound;
+  return bound;
 }
 
 function sumWindow(
@@ -105,8 +116,9 @@ function sumWindow(
   offerMet(requested, cursors.slice(0, leftOut).toReversed(), window, {base, leftBound});
 }
 
-function isHopeless(bound: number, threshold: number): boolean {
-  return bound + Math.abs(bound) * slack < threshold;
+/** Whether no sum up to the bound beats the threshold, however it is rounded. */
+export function isHopeless(bound: number, threshold: number): boolean {
+  return bound + Math.abs(bound) * slack + leastFloat < threshold;
 }
 
 /** Looks at the sums that there are, and clears them. `left`: greatest bound first. */

@@ -30,17 +30,18 @@ const records = fc.uniqueArray(
 
 type Entries = readonly (readonly [number, number])[];
 
-test('windows of any size and any modifier find what every record compared finds', () => {
+test('windows and parts of any size and any modifier find what every record compared finds', () => {
   const property = fc.property(
     records,
     vectors,
     fc.record({
       k: fc.integer({min: 0, max: 20}),
       windowRows: fc.constantFrom(1, 7, 64, 16_384),
+      partPostings: fc.constantFrom(1, 10, 300, 50_000),
       modifier: fc.constantFrom('NONE' as const, 'IDF' as const),
       odd: fc.boolean(),
     }),
-    (all, query, {k, windowRows, modifier, odd}) => {
+    (all, query, {k, windowRows, partPostings, modifier, odd}) => {
       const sorted = all.toSorted((a, b) => a.bucket - b.bucket || a.position - b.position);
       const listOf = (dimension: number) => {
         const builder = new WeightListBuilder();
@@ -62,6 +63,7 @@ test('windows of any size and any modifier find what every record compared finds
         k,
         effort: unbounded,
         windowRows,
+        partPostings,
         accept,
       });
       const scored = sorted
@@ -78,7 +80,7 @@ test('windows of any size and any modifier find what every record compared finds
       );
     },
   );
-  fc.assert(property, {numRuns: 300});
+  fc.assert(property, {numRuns: 200});
 });
 
 function weightIn(vector: Entries, dimension: number): number | undefined {

@@ -20,7 +20,7 @@ const surrogates = {first: 0xd800, behind: 0xe000};
 export class FuzzyWord {
   readonly #word: readonly number[];
   readonly #editsMax: number;
-  /** The last text that was asked, and the state behind each of its beginnings until one is dead. */
+  /** What was asked last, and the state behind each of its beginnings until one is dead. */
   #text: readonly number[] = [];
   readonly #states: State[];
 

@@ -11,6 +11,8 @@ export interface SearchIndexFigures {
   readonly ready: boolean;
   /** Searches on the network thread since the database was opened. */
   readonly searches: number;
+  /** Parts that searches of many postings were split into, all of them together. */
+  readonly parts: number;
   /** Decoded lists in memory, of words or of dimensions. */
   readonly lists: number;
   /** Vectors in the graph of neighbours; 0 until the index was searched. */
@@ -40,6 +42,7 @@ export function searchIndexFigures(
         type: catalog.families.of({kind}).typeName,
         ready: state === 'ready',
         searches: searches.of(id),
+        parts: searches.partsOf(id),
         lists,
         vectors,
         waiting,

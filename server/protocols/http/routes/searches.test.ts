@@ -112,6 +112,7 @@ test('GET /server knows each index, how often it was searched and what it holds'
     type: 'LSM_SPARSE_VECTOR',
     ready: true,
     searches: 3,
+    parts: 0,
     lists: 1,
     vectors: 0,
     waiting: 0,

@@ -92,3 +92,24 @@ test('svc.sparseVectorScoringWindow changes no answer', async () => {
     }
   }
 });
+
+test('svc.sparseVectorScoringMinPostingsForPartitioning changes no answer', async () => {
+  const partsOf = async (postings: number): Promise<number> => {
+    const name = 'svc.sparseVectorScoringMinPostingsForPartitioning';
+    const service = world.another({[name]: String(postings)});
+    try {
+      const own = database.over(service);
+      const found = await own.run(sparse);
+      assert.deepEqual(
+        found.map(({n}) => n),
+        best,
+      );
+      const figures = service.searchFigures().get(own.name) ?? [];
+      return figures.find(({type}) => type === 'LSM_SPARSE_VECTOR')?.parts ?? 0;
+    } finally {
+      await service.close();
+    }
+  };
+  assert.equal(await partsOf(50_000), 0);
+  assert.ok((await partsOf(count / 4)) >= 4);
+});
