@@ -26,7 +26,7 @@ unexport $(foreach name,$(VARIABLES),$(if $($(name)),,$(name)))
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: help start dev test alone check docs crash cuts agent-matrix full-disks simulate mutants fuzz conformance keep bench clean resources attack cluster-orders timing \
+.PHONY: help start dev test alone check docs crash cuts agent-matrix vanish full-disks simulate mutants fuzz conformance keep bench clean resources attack cluster-orders timing \
 	prepared rocksdb cluster porcupine images e2e release
 
 help: ## list the commands
@@ -64,6 +64,9 @@ cuts: prepared ## cut the network of a cluster in every shape, some minutes; mak
 
 agent-matrix: prepared ## hold every cell of what agents may do against a model, 783,360 calls; make test takes 6,000
 	AGENT_MATRIX=all exec $(RUN) server/testing/run-tests.ts files server/protocols/mcp/permission-matrix.test.ts
+
+vanish: $(INSTALLED) ## let clients vanish in every turn of every request, some minutes; make test takes a part
+	VANISH=all exec $(RUN) server/testing/run-tests.ts files server/testing/protocol/vanishing-clients.test.ts
 
 full-disks: prepared ## fill the disks of a cluster's members for longer than a minute; make test does for seconds
 	FULL_DISKS=long exec $(RUN) server/testing/run-tests.ts files server/testing/faults/full-disk-cluster.slow.test.ts

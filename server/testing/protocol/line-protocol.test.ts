@@ -48,7 +48,11 @@ for (const [place, open] of Object.entries(places)) {
     const {transaction} = await one.ask('begin');
     await one.ask('insert', {type: 'Person', values: {n: 1}, transaction});
     await one.ask('subscribe');
-    await one.ask('run', {text: 'UNWIND range(1, 5000000) AS n RETURN n'});
+    const many = {
+      text: 'UNWIND range(1, 3000) AS a UNWIND range(1, 3000) AS n RETURN n',
+      language: 'cypher',
+    };
+    assert.deepEqual((await one.ask('run', many))['columns'], ['n']);
     one.close();
     await eventually('its transaction and statements end', () => {
       const {transactionsOpen, queriesRunning} = load();

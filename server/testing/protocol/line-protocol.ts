@@ -1,9 +1,8 @@
 /**
  * A protocol as small as one can be: a JSON object a line, over TCP. It stands on the session
  * service, on security and on the table of administrative commands alone, and is the worked example
- * of docs/design/0049-how-to-add-a-protocol.md.
- *
- * A request has `do`, what that takes, and an `id`, which its answer repeats.
+ * of docs/design/0049-how-to-add-a-protocol.md. A request has `do`, what that takes, and an `id`,
+ * which its answer repeats.
  */
 import {createServer, type Server, type Socket} from 'node:net';
 import {createInterface} from 'node:readline';
@@ -78,7 +77,8 @@ class LineConnection {
     const {signal} = this.#client;
     const scope = {database, transactionId, connection: this.#client, signal, protocol: 'line'};
     const values = (given.get('values') ?? new Map()) as MapValue;
-    const statement = {...statementRequest(database, text('text'), values), ...scope, limit: 0};
+    const plain = statementRequest(database, text('text'), values);
+    const statement = {...plain, ...scope, language: text('language') || 'sql', limit: 0};
     const records = new RecordCalls(service, who, scope);
     switch (text('do')) {
       case 'prepare': {

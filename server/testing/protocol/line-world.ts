@@ -25,15 +25,24 @@ export class LineClient {
   readonly #socket: Socket;
   readonly #lines: AsyncIterator<string>;
   readonly #events: Fields[] = [];
+  readonly #serverSocket: (port: number) => Socket | undefined;
   #id = 0;
 
-  constructor(port: number) {
+  /** @param serverSocket - The server's end of the connection from a port. */
+  constructor(port: number, serverSocket: (port: number) => Socket | undefined) {
+    this.#serverSocket = serverSocket;
     this.#socket = connect(port, '127.0.0.1').on('error', () => {});
     this.#lines = createInterface({input: this.#socket})[Symbol.asyncIterator]();
   }
 
   close(): void {
     this.#socket.destroy();
+  }
+
+  /** The server finds in this turn that the client is gone. */
+  vanish(): void {
+    this.#serverSocket(this.#socket.localPort ?? 0)?.destroy();
+    this.close();
   }
 
   /** Sends a request whose answer nobody waits for; resolves when it has left. */
@@ -66,6 +75,7 @@ export class LineClient {
 export interface LineLoad {
   readonly transactionsOpen: number;
   readonly queriesRunning: number;
+  readonly queriesWaiting: number;
   readonly queryMemoryBytes: number;
 }
 
@@ -89,10 +99,16 @@ export const places = {'a single server': singleServer, 'a follower': follower};
 
 async function listening(parts: Parameters<typeof lineProtocol>[0]): Promise<() => LineClient> {
   const server = closing(lineProtocol(parts));
+  const sockets = new Map<number, Socket>();
+  server.on('connection', socket => {
+    const from = socket.remotePort ?? 0;
+    sockets.set(from, socket);
+    socket.once('close', () => sockets.delete(from));
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const {port} = server.address() as AddressInfo;
-  return () => closing(new LineClient(port));
+  return () => closing(new LineClient(port, from => sockets.get(from)));
 }
 
 export async function singleServer(): Promise<LineWorld> {
@@ -146,8 +162,9 @@ export async function follower(): Promise<LineWorld> {
 }
 
 function sumOf(...loads: readonly LineLoad[]): LineLoad {
-  const sum = {transactionsOpen: 0, queriesRunning: 0, queryMemoryBytes: 0};
+  const sum = {transactionsOpen: 0, queriesRunning: 0, queriesWaiting: 0, queryMemoryBytes: 0};
   for (const load of loads) {
+    sum.queriesWaiting += load.queriesWaiting;
     sum.transactionsOpen += load.transactionsOpen;
     sum.queriesRunning += load.queriesRunning;
     sum.queryMemoryBytes += load.queryMemoryBytes;

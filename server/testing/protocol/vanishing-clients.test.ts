@@ -2,16 +2,23 @@
  * A client that vanishes at any moment of anything that it can ask for: what it had open is given
  * back, here and on the leader.
  *
- * Each request is sent and the connection is broken so many turns of the event loop later, so that
- * it ends at one await after the other on the way through protocol, service and relay.
+ * Whoever waits hears of a client that is gone between two turns of the event loop and at no other
+ * moment, however many awaits a turn runs through. So each request is first counted in turns, from
+ * its line to its answer, and then cut short in every one of them, and once more when its answer
+ * has come. `make vanish` takes them all; else of a long one so many, spread over it.
  */
+import assert from 'node:assert/strict';
 import {test, type TestContext} from 'node:test';
 import {eventually} from '../time/eventually.ts';
 import {type Fields, type LineClient, type LineWorld, login, places} from './line-world.ts';
 
-const long = {text: 'UNWIND range(1, 5000000) AS n RETURN n'};
+const long = {
+  text: 'UNWIND range(1, 3000) AS a UNWIND range(1, 3000) AS n RETURN n',
+  language: 'cypher',
+};
 const records = Array.from({length: 3_000}, (_one, n) => ({n}));
-const turnsMax = 6;
+const takesAll = process.env['VANISH'] === 'all';
+const cutsMax = takesAll ? 2_000 : 8;
 
 type Ask = (client: LineClient, transaction: unknown) => readonly [what: string, given?: Fields];
 
@@ -28,20 +35,53 @@ const requests: Readonly<Record<string, Ask>> = {
     'insert',
     {type: 'Person', values: {n: 1}, transaction},
   ],
+  delete: () => ['delete', {rid: '#1:0'}],
+  'write by a statement': () => ['run', {text: 'INSERT INTO Person SET n = 2'}],
   load: () => ['load', {type: 'Person', records}],
   commit: (_client, transaction) => ['commit', {transaction}],
   subscribe: () => ['subscribe'],
   administrate: () => ['list databases'],
+  'administrate on the leader': () => ['list jobs'],
 };
 
-async function vanish({client}: LineWorld, ask: Ask, turns: number): Promise<void> {
+/** A client that has a transaction and a cursor open, and asks for one thing more. */
+async function ready({client}: LineWorld, ask: Ask) {
   const one = client();
   await one.ask('login', login);
   const {transaction} = await one.ask('begin');
-  await one.ask('run', long);
-  await one.send(...ask(one, transaction));
-  for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setImmediate(resolve));
+  assert.deepEqual((await one.ask('run', long))['columns'], ['n']);
+  return {one, asked: ask(one, transaction)};
+}
+
+const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
+
+/** How many turns pass until it is answered. */
+async function turnsOf(world: LineWorld, ask: Ask): Promise<number> {
+  const {one, asked} = await ready(world, ask);
+  let isAnswered = false;
+  const answering = one.ask(...asked).finally(() => {
+    isAnswered = true;
+  });
+  let turns = 0;
+  for (; !isAnswered; turns += 1) await turn();
+  const {refused} = await answering;
+  assert.equal(refused, undefined, 'what is cut short is what would have been done');
   one.close();
+  return turns;
+}
+
+async function vanish(world: LineWorld, ask: Ask, turns: number): Promise<void> {
+  const {one, asked} = await ready(world, ask);
+  await one.send(...asked);
+  for (let left = turns; left > 0; left -= 1) await turn();
+  one.vanish();
+}
+
+/** The turns in which a request is cut short: all, or so many from the first to the last. */
+function cuts(turns: number): readonly number[] {
+  const count = Math.min(turns + 1, cutsMax);
+  const at = (cut: number): number => Math.round((cut * turns) / Math.max(1, count - 1));
+  return [...new Set(Array.from({length: count}, (_one, cut) => at(cut)))];
 }
 
 async function allIsGivenBack({load, client}: LineWorld): Promise<void> {
@@ -64,15 +104,16 @@ async function allIsGivenBack({load, client}: LineWorld): Promise<void> {
 }
 
 for (const [place, open] of Object.entries(places)) {
-  test(`clients of ${place} vanish in the middle of everything`, async (context: TestContext) => {
+  test(`clients of ${place} vanish in every turn of everything`, async (context: TestContext) => {
     const world = await open();
     let count = 0;
-    for (const ask of Object.values(requests)) {
-      for (let turns = 0; turns < turnsMax; turns++) {
-        await vanish(world, ask, turns);
-        count += 1;
-      }
+    for (const [what, ask] of Object.entries(requests)) {
+      const turns = await turnsOf(world, ask);
+      const taken = cuts(turns);
+      for (const at of taken) await vanish(world, ask, at);
       await allIsGivenBack(world);
+      count += taken.length;
+      context.diagnostic(`${what}: ${turns} turns, cut short in ${taken.length} of them`);
     }
     context.diagnostic(`${count} clients vanished, ${JSON.stringify(world.load())} is left`);
   });
