@@ -14,9 +14,6 @@ export const settingsWithoutMeaning: Readonly<Record<string, string>> = {
     'a commit travels whole; its largest size is svc.ha.appendBufferSize',
   'svc.ha.raftStorageMinFreeSpacePerc':
     'the space that is kept free is svc.storage.freeSpaceMin, in bytes',
-  'svc.ha.ratisRestartMaxRetries':
-    'a log whose disk is full waits for room and goes on by itself, so that there is no restart ' +
-    'to count',
   'svc.ha.snapshotGapTolerance':
     'a store knows its place in the log exactly, so that there is no gap to tolerate',
   'svc.ha.snapshotWatchdogTimeout':

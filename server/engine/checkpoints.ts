@@ -4,6 +4,7 @@
  * One at a time. The state file says how far everything is durable before the log is told (T9).
  */
 import type {Logger} from '#server/platform/logger.ts';
+import {isOutOfRoom} from '#server/platform/disk.ts';
 import type {CommitPipeline, DurableState} from '#server/transactions/commit-pipeline.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
 import type {DatabaseSet} from './database-set.ts';
@@ -83,7 +84,7 @@ export class Checkpoints {
       this.#options.set.saveDurable(floor, positions);
       return true;
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+      if (!isOutOfRoom(error)) throw error;
       this.#options.logger.log('warn', 'log.checkpoint-without-room', {error});
       return false;
     }

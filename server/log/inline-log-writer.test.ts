@@ -13,9 +13,10 @@ class Given {
   now = 0;
   syncMs = 0.2;
   readonly appender: InlineLogWriter;
+  readonly disk = new SimulatedDisk(new Machine());
 
   constructor({owes = true} = {}) {
-    const disk = new SimulatedDisk(new Machine());
+    const {disk} = this;
     disk.makeDirectory('/log');
     const logId = '0'.repeat(32);
     const log = SegmentLog.create({disk, directory: '/log', segmentBytes: 1 << 20}, logId, 1);
@@ -126,4 +127,18 @@ test('a disk that is slow is left to the log thread for others that may come all
   assert.ok(given.append(100));
   assert.ok(given.append(100));
   assert.ok(!given.append(100));
+});
+
+test('what finds no room within the segment is left to the log thread, and the log goes on', () => {
+  const given = new Given();
+  given.disk.copiesOnWrite = true;
+  assert.ok(given.append(100));
+  given.disk.freeBytesLeft = 10;
+  given.now += 10;
+  assert.equal(
+    given.appender.append(Buffer.alloc(100), () => true),
+    'left',
+  );
+  given.disk.freeBytesLeft = 1 << 20;
+  assert.ok(given.append(100));
 });

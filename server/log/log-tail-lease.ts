@@ -6,10 +6,10 @@
  * threads at a time, and whoever has it knows where it ends. Only the place for the next batch
  * travels, in shared memory: segments are begun, cut, read and given back by the owner alone.
  *
- * A failed write of either one is final for both (F3). Source:
+ * A failed write of either one is final for both, but for want of room (F3). Source:
  * docs/design/0029-single-entries-on-the-network-thread.md.
  */
-import type {Disk} from '#server/platform/disk.ts';
+import {type Disk, isOutOfRoom} from '#server/platform/disk.ts';
 import {batchHeaderBytes, segmentName, segmentSeed} from './segment-format.ts';
 import {batchBytesOf, type SegmentEnd, SegmentWriter} from './segment-writer.ts';
 
@@ -123,9 +123,9 @@ export class LogTailBorrower {
 
   /**
    * Appends one entry as a batch, durable on return; false, and nothing was done, when the owner
-   * is at work, when the batch does not fit into the segment, or when `isIdle` (asked while the
-   * end is held) says that the owner has been given something. Throws an error of the system,
-   * after which neither side writes any more.
+   * is at work, when the batch does not fit into the segment or the disk has no room for it, which
+   * the owner waits for, or when `isIdle` (asked while the end is held) says that the owner was
+   * given something. Throws an error of the system, after which neither side writes any more.
    */
   append(entry: Uint8Array, isIdle: () => boolean): boolean {
     const {lock} = this.#shared;
@@ -158,7 +158,8 @@ export class LogTailBorrower {
     try {
       const writer = this.#writerOf(tail.generation);
       const facts = {durableIndex: tail.lastIndex, relaxed: false};
-      const next = writer.append(tail, batch, this.#chains, facts);
+      const next = appended(() => writer.append(tail, batch, this.#chains, facts));
+      if (next === undefined) return false;
       writer.sync();
       this.#shared.advance(next);
       return true;
@@ -176,5 +177,15 @@ export class LogTailBorrower {
     const segment = new SegmentWriter(file, segmentSeed({generation, logId}));
     this.#writer = {generation, segment};
     return segment;
+  }
+}
+
+/** Undefined: the disk is full. */
+function appended(append: () => SegmentEnd): SegmentEnd | undefined {
+  try {
+    return append();
+  } catch (error) {
+    if (isOutOfRoom(error)) return undefined;
+    throw error;
   }
 }

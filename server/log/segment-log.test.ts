@@ -10,7 +10,7 @@ import {Machine} from '#server/simulation/machine.ts';
 import {createSeededRandom} from '#server/simulation/seeded-random.ts';
 import {SimulatedDisk} from '#server/simulation/simulated-disk.ts';
 import {batchHeaderBytes, recordHeaderBytes, segmentHeaderBytes} from './segment-format.ts';
-import {LogFailure, SegmentLog, type SegmentLogOptions} from './segment-log.ts';
+import {LogFailure, LogFull, SegmentLog, type SegmentLogOptions} from './segment-log.ts';
 
 const id = '0123456789abcdef0123456789abcdef';
 
@@ -251,4 +251,39 @@ test('a segment under the name of another stops the start', () => {
   assert.ok(names.length > 2);
   disk.rename(`/log/${second}`, `/log/${first}`);
   assert.throws(() => SegmentLog.open(options), Corruption);
+});
+
+test('a disk that writes copies and is full takes nothing, and the same once it has room', () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const {disk, options} = newDisk();
+    disk.copiesOnWrite = true;
+    const log = SegmentLog.create(options, id, 1);
+    append(log, ['a']);
+    for (const left of [0, 40, 700]) {
+      disk.freeBytesLeft = left;
+      const long = 'b'.repeat(800);
+      assert.throws(() => append(log, [`${left}`, long]), LogFull);
+      assert.equal(log.failed, undefined);
+      disk.freeBytesLeft = Number.MAX_SAFE_INTEGER;
+      append(log, [`${left}`, long]);
+    }
+    // The next segment finds no room at its head or behind it.
+    for (let entry = 0; entry < 12; entry++) {
+      disk.freeBytesLeft = 100 * seed;
+      try {
+        append(log, [`entry ${entry}`, 'c'.repeat(1_200)]);
+      } catch (error) {
+        assert.ok(error instanceof LogFull, String(error));
+        disk.freeBytesLeft = Number.MAX_SAFE_INTEGER;
+        append(log, [`entry ${entry}`, 'c'.repeat(1_200)]);
+      }
+    }
+    const held = texts(log);
+    assert.equal(held.length, 1 + 3 * 2 + 12 * 2);
+    disk.freeBytesLeft = seed % 2 === 0 ? 0 : Number.MAX_SAFE_INTEGER;
+    if (seed % 3 === 0) log.close();
+    else disk.crash(createSeededRandom(seed));
+    disk.freeBytesLeft = Number.MAX_SAFE_INTEGER;
+    assert.deepEqual(texts(reopen(options)), held);
+  }
 });

@@ -12,13 +12,15 @@
  *
  * Invariant L2: an index is handed out once and only upwards, but for those that a cut took back;
  * what was cut never reads as an entry again.
- * Invariant F3: after a failed write or sync nothing is written any more, since the kernel may
- * have dropped what it could not write.
+ * Invariant F3: after a failed sync, and after a failed write unless the disk was full, nothing is
+ * written any more, since the kernel may have dropped what it could not write. A full disk refuses
+ * bytes before it takes them, in files whose room was reserved as well where it writes copies; the
+ * same bytes go to the same place once there is room.
  * Source: docs/design/0002-log-and-commit-threads.md.
  */
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';
-import type {Disk} from '#server/platform/disk.ts';
+import {type Disk, isOutOfRoom} from '#server/platform/disk.ts';
 import type {LogTailState} from './log-tail-lease.ts';
 import {
   batchHeaderBytes,
@@ -54,7 +56,7 @@ export class LogFailure extends Error {
   override readonly name = 'LogFailure';
 }
 
-/** There is no room for the next segment. Nothing was written; the same call may succeed later. */
+/** There is no room. The log ends where it did; the same call may succeed later. */
 export class LogFull extends Error {
   override readonly name = 'LogFull';
 }
@@ -180,7 +182,8 @@ export class SegmentLog {
         this.#roll(this.#nextCapacity(batchBytes), 'continues');
       }
       const facts = {durableIndex: this.#durableIndex, relaxed: !sync};
-      this.#advance(this.#active.append(this.#tail, entries, chains, facts));
+      const end = orFull('entries', () => this.#active.append(this.#tail, entries, chains, facts));
+      this.#advance(end);
       if (sync) this.#sync();
     });
   }
@@ -344,7 +347,8 @@ export class SegmentLog {
   close(): void {
     if (this.#failed === undefined) {
       this.#attempt(() => {
-        this.#writeEndMark();
+        // A start finds the end without the mark as well.
+        unlessFull(() => this.#writeEndMark());
         this.#sync();
       });
     }
@@ -405,7 +409,7 @@ export class SegmentLog {
     about: Pick<SegmentHeader, 'start' | 'firstIndex' | 'previousChain'>,
     capacity: number = this.#firstCapacity,
   ): void {
-    const spare = this.#takeSpare(capacity);
+    const spare = orFull('the next segment', () => this.#spares.give(capacity));
     const generation = this.#tail.header.generation + 1;
     const header = {...about, generation, logId: this.logId};
     const segment = startSegment(this.#options, spare, header);
@@ -417,15 +421,6 @@ export class SegmentLog {
 
   get #firstCapacity(): number {
     return Math.min(this.#options.segmentBytes, firstSegmentBytes);
-  }
-
-  #takeSpare(capacity: number): Spare {
-    try {
-      return this.#spares.give(capacity);
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
-      throw new LogFull('there is no room for the next segment of the log', {cause: error});
-    }
   }
 
   #nextCapacity(batchBytes: number): number {
@@ -450,6 +445,25 @@ export class SegmentLog {
   }
 }
 
+/** Leaves out what finds no room. */
+function unlessFull(write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    if (!isOutOfRoom(error)) throw error;
+  }
+}
+
+/** Refuses what finds no room as LogFull. */
+function orFull<T>(what: string, write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    if (!isOutOfRoom(error)) throw error;
+    throw new LogFull(`there is no room for ${what} of the log`, {cause: error});
+  }
+}
+
 function damaged(path: string, {lastIndex, end}: SegmentPosition): Corruption {
   const index = lastIndex + 1;
   return new Corruption(
@@ -471,12 +485,21 @@ function startSegment(
 ): SegmentInfo {
   const bytes = encodeSegmentHeader(header);
   assert(decodeSegmentHeader(bytes) !== undefined, 'a header reads back');
-  spare.file.writeAt(bytes, 0);
-  spare.file.sync();
-  const size = spare.file.size();
-  spare.file.close();
   const path = `${options.directory}/${segmentName(header.generation)}`;
-  options.disk.rename(spare.path, path);
+  const size = orFull('the next segment', () => {
+    try {
+      spare.file.writeAt(bytes, 0);
+      spare.file.sync();
+      options.disk.rename(spare.path, path);
+      return spare.file.size();
+    } catch (error) {
+      // Nobody's data is in it, and a file whose sync failed is not to be trusted.
+      if (isOutOfRoom(error)) options.disk.unlink(spare.path);
+      throw error;
+    } finally {
+      spare.file.close();
+    }
+  });
   options.disk.syncDirectory(options.directory);
   return {
     path,

@@ -40,3 +40,8 @@ export interface Disk {
   /** Bytes that this process could still write on the filesystem that holds `path`. */
   freeBytes(path: string): number;
 }
+
+/** Whether an error of the system says that the disk is full. */
+export function isOutOfRoom(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOSPC';
+}

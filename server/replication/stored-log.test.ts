@@ -419,3 +419,86 @@ test('on a full disk what was given waits for room, once each, and then is there
   assert.equal(world.durableNumber, 40);
   assert.deepEqual([...world.open().recovered.entries].map(text), entries.map(text));
 });
+
+/** Lives until `lives`, on a disk that refuses bytes; the reasons that the log ended for. */
+function beside(
+  disk: SimulatedDisk,
+  resume: {readonly retriesMax: number; readonly everyMs: number},
+): {
+  readonly failures: string[];
+  readonly persisted: () => number;
+  readonly pass: (ms: number) => void;
+} {
+  const machine = new Machine();
+  const scheduler = new Scheduler(createSeededRandom(1), machine);
+  const random = createSeededRandom(9);
+  const {log} = openStoredLog({disk, directory, segmentBytes: 4 << 10, random});
+  disk.freeBytesLeft = 1_000;
+  const {clock, timers} = scheduler;
+  const tasks = {soon: (task: () => void) => void timers.after(1, task), after: timers.after};
+  const given = {disk, clock, network: tasks, thread: tasks, resume};
+  const {storage} = memberLogTask(given, log);
+  const failures: string[] = [];
+  let durable = 0;
+  storage.listen({
+    persisted: number => {
+      durable = number;
+    },
+    failed: reason => failures.push(reason),
+  });
+  let number = 0;
+  let last = 0;
+  const write = (): void => {
+    const entries: Entry[] = Array.from({length: 4}, () => ({
+      kind: 'data',
+      term: 1,
+      data: Buffer.alloc(700),
+    }));
+    const hardState = {term: 1, vote: undefined};
+    number += 1;
+    const effect = {kind: 'persist', number, hardState, restart: undefined} as const;
+    storage.persist({...effect, keepThrough: last, entries});
+    last += entries.length;
+  };
+  write();
+  write();
+  return {
+    failures,
+    persisted: () => durable,
+    pass: ms => {
+      const until = scheduler.nowMs + ms;
+      while (scheduler.nowMs < until && scheduler.runNext());
+    },
+  };
+}
+
+function smallDisk(freeBytes: () => number): SimulatedDisk {
+  const disk = new SimulatedDisk(new Machine());
+  disk.makeDirectory('/data');
+  disk.syncDirectory('/');
+  disk.freeBytes = freeBytes;
+  return disk;
+}
+
+test('a full disk is waited for however long, and the log goes on with room', () => {
+  const disk = smallDisk(() => 0);
+  const {failures, persisted, pass} = beside(disk, {retriesMax: 0, everyMs: 100});
+  pass(3_600_000);
+  assert.deepEqual(failures, []);
+  assert.ok(persisted() < 2);
+  disk.freeBytesLeft = Number.MAX_SAFE_INTEGER;
+  pass(5_000);
+  assert.equal(persisted(), 2);
+  assert.deepEqual(failures, []);
+});
+
+test('a disk with room for two segments that takes nothing ends the log, with the reason', () => {
+  const disk = smallDisk(() => 2 * (4 << 10));
+  const {failures, persisted, pass} = beside(disk, {retriesMax: 3, everyMs: 1_000});
+  pass(3_900);
+  assert.deepEqual(failures, []);
+  pass(60_000);
+  assert.ok(persisted() < 2);
+  assert.match(failures[0] ?? '', /room for two segments, and yet 4 attempts to go on failed/);
+  assert.equal(failures.length, 1);
+});

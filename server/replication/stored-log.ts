@@ -24,7 +24,7 @@ import {
 } from '#server/log/segment-log.ts';
 import {CheckedFile} from '#server/platform/checked-file.ts';
 import type {Random} from '#server/platform/clock.ts';
-import type {Disk} from '#server/platform/disk.ts';
+import {type Disk, isOutOfRoom} from '#server/platform/disk.ts';
 import type {HardState} from '#server/raft/effect.ts';
 import type {Checkpoint} from '#server/raft/membership.ts';
 import type {EntryShape, LogIndex, LogPosition} from '#server/raft/message.ts';
@@ -240,6 +240,10 @@ export class StoredLog {
     return this.#segments.directory;
   }
 
+  get segmentBytes(): number {
+    return this.#options.segmentBytes;
+  }
+
   get failed(): string | undefined {
     return this.#failed ?? this.#segments.failed;
   }
@@ -372,7 +376,7 @@ export class StoredLog {
     } catch (error) {
       // Errors of the system have a code; anything else is a bug and passes through.
       if (!(error instanceof Error && 'code' in error)) throw error;
-      if (error.code === 'ENOSPC') {
+      if (isOutOfRoom(error)) {
         throw new LogFull('there is no room for the term and vote', {cause: error});
       }
       this.#failed = `the term and vote cannot be written: ${error.message}`;

@@ -46,6 +46,8 @@ export class SimulatedDisk implements Disk {
   #epoch = 0;
   /** Bytes that may still be written; a fault profile lowers it. */
   freeBytesLeft = Number.MAX_SAFE_INTEGER;
+  /** What is written takes room anew, within files too: old blocks are never overwritten. */
+  copiesOnWrite = false;
 
   constructor(machine: Machine) {
     this.#machine = machine;
@@ -219,7 +221,9 @@ export class SimulatedDisk implements Disk {
     const write = (source: Uint8Array, offset: number, kind: 'write' | 'preallocate') => {
       check();
       const growth = Math.max(0, offset + source.length - node.current.length);
-      if (!this.takeRoom(growth)) throw new SimulatedDiskError('ENOSPC', path);
+      const isCopy = this.copiesOnWrite && kind === 'write';
+      if (!this.takeRoom(isCopy ? source.length : growth))
+        throw new SimulatedDiskError('ENOSPC', path);
       if (!machine.dead && epoch === this.#epoch) node.write(offset, source);
       machine.operate(kind, `${path} ${offset} ${source.length}`);
     };

@@ -127,6 +127,7 @@ export class World {
     const machine = this.#machine;
     machine.boot();
     this.#disk.freeBytesLeft = Number.MAX_SAFE_INTEGER;
+    this.#disk.copiesOnWrite = false;
     const ending = this.#plan();
     const engine = await this.#start();
     if (engine !== undefined) await this.#serve(engine);
@@ -290,8 +291,11 @@ export class World {
     await this.#scheduler.sleep(this.#random.below(100));
     this.#count('disk full');
     this.#disk.freeBytesLeft = this.#random.below(20_000);
+    // Half of the disks find no room for what lies within a file either.
+    this.#disk.copiesOnWrite = this.#random.chance(50);
     await this.#scheduler.sleep(this.#random.below(3_000));
     this.#disk.freeBytesLeft = Number.MAX_SAFE_INTEGER;
+    this.#disk.copiesOnWrite = false;
     await this.#scheduler.sleep(1_100);
     try {
       await this.#putDocument(engine);

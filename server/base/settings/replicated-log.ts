@@ -30,6 +30,17 @@ export const replicatedLogRows = {
     dynamic: false,
     description: 'Size at which the log goes on in a new file.',
   },
+  'svc.ha.ratisRestartMaxRetries': {
+    type: 'integer',
+    default: 10,
+    min: 0,
+    max: 1_000_000,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Attempts of a log to go on, once in svc.ha.healthCheckInterval, that may fail although ' +
+      'its disk has room for two segments; a full disk is waited for.',
+  },
   'svc.ha.appendBufferSize': {
     type: 'size',
     default: 32 * MB,

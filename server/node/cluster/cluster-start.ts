@@ -69,7 +69,13 @@ async function openStorage(
   checkpoint: Checkpoint | undefined,
 ): Promise<Omit<OpenedLog, 'logId'>> {
   // It loads while the log is read.
-  const thread = startMemberLogThread({clock: createClock()});
+  const thread = startMemberLogThread({
+    clock: createClock(),
+    resume: {
+      retriesMax: settings.get('svc.ha.ratisRestartMaxRetries'),
+      everyMs: settings.get('svc.ha.healthCheckInterval'),
+    },
+  });
   try {
     const {log, recovered} = openStoredLog({
       disk: createDisk(),

@@ -11,6 +11,7 @@ import type {DatabaseCopy} from '#server/transactions/commit-pipeline.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
 import type {LogState} from '#server/log/segment-log.ts';
 import type {ShareableStore, Store} from '#server/storage/store.ts';
+import type {ResumeRule} from '../member-log/resume-attempts.ts';
 import type {RingMemory} from './commit-ring.ts';
 import type {LogFailed, ThreadHandle} from './thread-channel.ts';
 
@@ -26,6 +27,8 @@ export interface LogThreadStart {
   readonly ring: RingMemory;
   /** The end of the log, lent to the network thread while the log thread waits. */
   readonly tail: SharedArrayBuffer;
+  /** When the log of a member gives up what finds no room; absent: never. */
+  readonly resume?: ResumeRule | undefined;
 }
 
 /** A store on its way to the apply thread: what another thread opens it by, or the store itself. */

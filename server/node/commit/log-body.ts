@@ -5,8 +5,8 @@
  * network thread while it waits (log/log-tail-lease.ts).
  *
  * A failed write or sync ends appending for good (F3). A full disk does not: the work that found no
- * room is kept and tried again, several times a second and until the server closes, while new
- * commits are refused (engine/disk-space.ts) and reads go on.
+ * room is kept and tried again, several times a second and until the server closes or the log gives
+ * it up (`givesUp`), while new commits are refused (engine/disk-space.ts) and reads go on.
  */
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';
@@ -103,6 +103,14 @@ export abstract class LogBody<Log extends OwnedLog, Request, News> implements Th
   /** The batch is written: tells it, before the ring's room is given back or behind that. */
   protected abstract written(records: readonly RingRecord[]): void;
 
+  /** Why what found no room is not tried again; undefined: it is. */
+  protected givesUp(_log: Log): string | undefined {
+    return undefined;
+  }
+
+  /** What had found no room is done. */
+  protected goesOn(): void {}
+
   protected start(log: Log): void {
     this.#log = log;
   }
@@ -139,15 +147,20 @@ export abstract class LogBody<Log extends OwnedLog, Request, News> implements Th
     try {
       work(log);
     } catch (error) {
+      let givenUp: string | undefined;
       if (error instanceof LogFull && this.#reader.waitsForRoom) {
-        this.#blocked = () => this.perform(work, over);
-        return;
+        givenUp = this.givesUp(log);
+        if (givenUp === undefined) {
+          this.#blocked = () => this.perform(work, over);
+          return;
+        }
       }
       const isExpected =
         error instanceof LogFailure || error instanceof LogFull || error instanceof Corruption;
       if (!isExpected) throw error;
       this.#hasFailed = true;
-      this.tell({kind: 'failed', reason: error.message});
+      const reason = givenUp === undefined ? error.message : `${givenUp}: ${error.message}`;
+      this.tell({kind: 'failed', reason});
       return over?.(false);
     }
     over?.(true);
@@ -161,7 +174,9 @@ export abstract class LogBody<Log extends OwnedLog, Request, News> implements Th
     const blocked = this.#blocked;
     this.#blocked = undefined;
     blocked?.();
-    return this.#blocked === undefined ? 'worked' : 'full';
+    if (this.#blocked !== undefined) return 'full';
+    this.goesOn();
+    return 'worked';
   }
 
   #write(end: number): void {

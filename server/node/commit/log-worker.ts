@@ -1,6 +1,7 @@
 /** The log thread as a worker: of a server alone, or of a member of a cluster. */
 import {parentPort, workerData} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
+import {createClock} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {MemberLogBody} from '../member-log/member-log-body.ts';
 import type {LogThreadStart} from './commit-messages.ts';
@@ -13,5 +14,5 @@ const disk = createDisk();
 const body =
   start.kind === 'local'
     ? new LocalLogBody(portOf(parentPort), start, disk)
-    : new MemberLogBody(portOf(parentPort), start, disk);
+    : new MemberLogBody(portOf(parentPort), start, {disk, clock: createClock()});
 await runBody(body, start.ring);

@@ -3,6 +3,7 @@
  * ring between them, of term and vote, cuts, and where the log begins. Laggards are read to between
  * two batches, in runs whose size the reader bounds.
  */
+import type {Clock} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import {StoredLog} from '#server/replication/stored-log.ts';
 import {type RingRecord, word} from '../commit/commit-ring.ts';
@@ -15,22 +16,27 @@ import {
   type MemberLogNews,
   type MemberLogRequest,
 } from './member-log-messages.ts';
+import {ResumeAttempts} from './resume-attempts.ts';
 
+/** A log goes on where there is room for so many segments. */
+const segmentsOfRoom = 2;
 /** What the log takes is told when it has changed by so much. */
 const retainedStepBytes = 256 << 10;
 
 export class MemberLogBody extends LogBody<StoredLog, MemberLogRequest, MemberLogNews> {
   readonly #disk: Disk;
+  readonly #attempts: ResumeAttempts | undefined;
   #durableNumber = 0;
   #retainedBytes = 0;
 
   constructor(
     port: ThreadPort<MemberLogRequest, MemberLogNews>,
     start: LogThreadStart,
-    disk: Disk,
+    {disk, clock}: {readonly disk: Disk; readonly clock: Clock},
   ) {
     super(port, start, word.applied);
     this.#disk = disk;
+    this.#attempts = start.resume && new ResumeAttempts(start.resume, clock);
   }
 
   /** The log; undefined before the thread was given it. */
@@ -76,6 +82,16 @@ export class MemberLogBody extends LogBody<StoredLog, MemberLogRequest, MemberLo
       log.flush();
       this.#durableNumber = number;
     };
+  }
+
+  protected override givesUp(log: StoredLog): string | undefined {
+    return this.#attempts?.failed(
+      () => this.#disk.freeBytes(log.directory) >= segmentsOfRoom * log.segmentBytes,
+    );
+  }
+
+  protected override goesOn(): void {
+    this.#attempts?.succeeded();
   }
 
   protected override written(): void {

@@ -10,6 +10,7 @@ import {TaskThread, taskEventLoop, type TaskScheduler} from '../commit/commit-ta
 import {MemberLogBody} from './member-log-body.ts';
 import type {MemberLogNews, MemberLogRequest} from './member-log-messages.ts';
 import {startMemberLogThread} from './member-log-thread.ts';
+import type {ResumeRule} from './resume-attempts.ts';
 
 export interface MemberLogTaskOptions {
   readonly disk: Disk;
@@ -20,6 +21,8 @@ export interface MemberLogTaskOptions {
   readonly thread: TaskScheduler;
   /** Bytes of the ring; a power of two. */
   readonly ringBytes?: number;
+  /** Default: without end. */
+  readonly resume?: ResumeRule;
 }
 
 export interface MemberLogTask {
@@ -30,18 +33,19 @@ export interface MemberLogTask {
 
 /** Goes on with an opened log. */
 export function memberLogTask(
-  {disk, clock, network, thread: scheduler, ringBytes = 16 << 10}: MemberLogTaskOptions,
+  {disk, clock, network, thread: scheduler, ringBytes = 16 << 10, resume}: MemberLogTaskOptions,
   log: StoredLog,
 ): MemberLogTask {
   let task: TaskThread<MemberLogRequest, MemberLogNews, MemberLogBody> | undefined;
   const started = startMemberLogThread({
     clock,
     ringBytes,
+    resume,
     threads: {
       disk,
       loop: taskEventLoop(network),
       startLog(start) {
-        task = new TaskThread(scheduler, port => new MemberLogBody(port, start, disk));
+        task = new TaskThread(scheduler, port => new MemberLogBody(port, start, {disk, clock}));
         return task;
       },
     },

@@ -36,6 +36,7 @@ import {type EventLoop, nodeEventLoop} from '../commit/event-loop.ts';
 import {LogRing} from '../commit/log-ring.ts';
 import {handleOf, type ThreadHandle} from '../commit/thread-channel.ts';
 import {encodeCommand, type MemberLogNews, type MemberLogRequest} from './member-log-messages.ts';
+import type {ResumeRule} from './resume-attempts.ts';
 
 export interface MemberLogThread {
   /** Hands an opened log to the thread; once. */
@@ -48,6 +49,8 @@ export interface MemberLogThreadOptions {
   readonly clock: Clock;
   /** Bytes of the ring; a power of two. */
   readonly ringBytes?: number;
+  /** When it gives up what finds no room; default: never. */
+  readonly resume?: ResumeRule | undefined;
   /** Where the thread is, and how it is reached. Default: a worker, and the real disk. */
   readonly threads?: MemberThreadStarter;
 }
@@ -63,11 +66,11 @@ const ringBytesDefault = 4 << 20;
 
 /** Starts the thread; it loads while the log is read. */
 export function startMemberLogThread(options: MemberLogThreadOptions): MemberLogThread {
-  const {clock, ringBytes = ringBytesDefault, threads = worker()} = options;
+  const {clock, ringBytes = ringBytesDefault, resume, threads = worker()} = options;
   const {disk, loop} = threads;
   const ring = createRingMemory(ringBytes);
   const memory = createTailMemory();
-  const thread = threads.startLog({ring, tail: memory});
+  const thread = threads.startLog({ring, tail: memory, resume});
   return {
     start(log) {
       const {directory, logId} = log;
