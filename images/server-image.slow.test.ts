@@ -62,6 +62,10 @@ test('the bill of materials names what is inside', {skip}, () => {
   for (const name of ['node', 'libc6', 'libstdc++6', 'express', 'rocksdb', 'body-parser']) {
     assert.ok(names.includes(name), name);
   }
+  // What the package of the store names for its own authors.
+  for (const name of ['abstract-level', 'prebuildify', 'tar-fs']) {
+    assert.ok(!names.includes(name), name);
+  }
 });
 
 const unable = skip || (isRoot ? false : 'only root may change the root directory');

@@ -1,7 +1,7 @@
 /**
- * Databases, configuration and backups in folders of their own, on volumes of their own where this
- * machine has a second one: nothing of them lies in the root, and a start that would begin empty
- * beside what lies elsewhere is refused.
+ * Databases, configuration, backups and events in folders of their own, on volumes of their own
+ * where this machine has a second one: nothing of them lies in the root, and a start that would
+ * begin empty beside what lies elsewhere is refused.
  */
 import assert from 'node:assert/strict';
 import {cpSync, existsSync, mkdtempSync, readdirSync, rmSync} from 'node:fs';
@@ -20,14 +20,16 @@ const memory = '/dev/shm';
 const volume = existsSync(memory)
   ? mkdtempSync(join(memory, 'svc-paths-'))
   : temporaryRoot('paths-volume');
+const events = temporaryRoot('paths-events');
 const settings = {
   'svc.server.databaseDirectory': join(volume, 'data'),
   'svc.server.configDirectory': config,
   'svc.server.backupDirectory': join(volume, 'archives'),
+  'svc.server.logsDirectory': events,
 };
 const elsewhere = temporaryRoot('paths-other');
 after(() => {
-  for (const path of [root, config, volume, elsewhere]) {
+  for (const path of [root, config, volume, events, elsewhere]) {
     rmSync(path, {recursive: true, force: true});
   }
 });
@@ -49,7 +51,7 @@ async function names(server: ServerProcess): Promise<readonly unknown[]> {
   }
 }
 
-test('databases, configuration and backups lie where the settings say', async () => {
+test('databases, configuration, backups and events lie where the settings say', async () => {
   const server = await start(settings);
   const client = server.client();
   try {
@@ -60,12 +62,18 @@ test('databases, configuration and backups lie where the settings say', async ()
     await client.serverCommand(`create user ${JSON.stringify(user)}`);
     await client.serverCommand('trigger backup music');
     assert.deepEqual(
-      readdirSync(root).filter(name => ['databases', 'config', 'backups'].includes(name)),
+      readdirSync(root).filter(name => ['databases', 'config', 'backups', 'log'].includes(name)),
       [],
     );
     assert.ok(readdirSync(join(volume, 'data')).includes('music'));
     assert.ok(existsSync(join(config, 'server-users.jsonl')));
     assert.equal(readdirSync(join(volume, 'archives/music')).length, 1);
+    const kept = readdirSync(events);
+    assert.deepEqual(
+      kept.filter(name => !/^server-event-log-.*\.jsonl$/.test(name)),
+      [],
+    );
+    assert.equal(kept.length, 1);
     const {metrics} = await client.serverInfo('default');
     const {profiler} = metrics as {profiler: Readonly<Record<string, {value: unknown}>>};
     assert.equal(profiler['diskDirectory']?.value, join(volume, 'data'));
