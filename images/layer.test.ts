@@ -1,12 +1,12 @@
 /** Layers and archives: equal files are equal bytes, and every digest is that of what it names. */
 import assert from 'node:assert/strict';
-import {buffer} from 'node:stream/consumers';
 import {test} from 'node:test';
 import {gunzipSync} from 'node:zlib';
 import {extract, type Header} from 'tar-stream';
 import {type Image, packImage} from './archive.ts';
 import {directory, type ImageFile, programMode, text} from './image-file.ts';
 import {digestOf, packLayer} from './layer.ts';
+import {openArchive} from './testing-archive.ts';
 
 const time = new Date('2026-11-01T00:00:00Z');
 const deep = `/opt/${'long-name-of-a-folder/'.repeat(8)}leaf`;
@@ -108,17 +108,6 @@ async function imageOf(name: string) {
   return packImage(image);
 }
 
-async function openArchive({bytes}: {readonly bytes: Uint8Array}) {
-  const entries = await entriesOf(bytes);
-  const read = (path: string): unknown => JSON.parse(String(entries.get(path)));
-  return {
-    blobs: new Map([...entries].filter(([path]) => path.startsWith('blobs/'))),
-    read,
-    manifestOf: () =>
-      (read('index.json') as {manifests: {annotations: Record<string, string>}[]}).manifests[0],
-  };
-}
-
 async function headersOf(tar: Uint8Array): Promise<Header[]> {
   const headers: Header[] = [];
   const reader = extract();
@@ -128,12 +117,4 @@ async function headersOf(tar: Uint8Array): Promise<Header[]> {
     entry.resume();
   }
   return headers;
-}
-
-async function entriesOf(tar: Uint8Array): Promise<Map<string, Buffer>> {
-  const entries = new Map<string, Buffer>();
-  const reader = extract();
-  reader.end(tar);
-  for await (const entry of reader) entries.set(entry.header.name, await buffer(entry));
-  return entries;
 }

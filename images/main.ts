@@ -6,11 +6,12 @@
  * be built.
  */
 import {spawnSync} from 'node:child_process';
-import {existsSync, mkdirSync, readFileSync, renameSync, writeFileSync} from 'node:fs';
+import {existsSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {type BuiltImage, buildImage, type Release} from './build-image.ts';
 import {imageTable} from './image-table.ts';
 import type {Machine} from './runtime-files.ts';
+import {writeImage} from './write-image.ts';
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'dist/images');
@@ -24,18 +25,9 @@ async function main(): Promise<void> {
       continue;
     }
     const built = await buildImage(row, {root, architecture: architecture()}, release);
-    mkdirSync(folder, {recursive: true});
-    write(`${row.name}.tar`, built.archive);
-    write(`${row.name}.cdx.json`, built.billOfMaterials);
+    writeImage(folder, row.name, built);
     console.log(describe(built, `dist/images/${row.name}.tar`));
   }
-}
-
-/** Whoever reads the file finds the whole old one or the whole new one. */
-function write(name: string, content: string | Uint8Array): void {
-  const path = join(folder, name);
-  writeFileSync(`${path}.new`, content);
-  renameSync(`${path}.new`, path);
 }
 
 function describe(image: BuiltImage, path: string): string {
