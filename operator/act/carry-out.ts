@@ -2,11 +2,12 @@
  * Carries out the actions of a decision, in their order, and stops at the first that fails.
  *
  * Before each call it is asked whether this operator still leads. Deletions name the uid that was
- * seen. A change of the members first asks the leader again: the term, the leader and the set of
- * members must be those under which it was decided, so that an operator that slept does nothing.
+ * seen, and those of pods and claims are made while the resource is as it was seen. A change of the
+ * members first asks the leader again: the term, the leader and the set of members must be those
+ * under which it was decided, so that an operator that slept does nothing.
  */
 import {labels} from '#operator/api/group.ts';
-import type {KubeObject} from '#operator/api/kube-object.ts';
+import {canonicalJson, type KubeObject} from '#operator/api/kube-object.ts';
 import {generatedSecret} from '#operator/objects/configuration.ts';
 import {
   nextTokens,
@@ -85,9 +86,11 @@ async function carryOutOne(action: Action, options: ActOptions): Promise<void> {
       await remove(kinds.statefulSet, action, options, 'Orphan');
       return;
     case 'delete-pod':
+      await assertStillWished(options);
       if (await remove(kinds.pod, action, options)) options.onPodDeleted(action.uid);
       return;
     case 'delete-claim':
+      await assertStillWished(options);
       await remove(kinds.claim, action, options);
       return;
     case 'label-pod': {
@@ -122,6 +125,20 @@ async function carryOutOne(action: Action, options: ActOptions): Promise<void> {
     }
     default:
       return await changeMembers(action, options);
+  }
+}
+
+/**
+ * What is about to go is judged by the spec and the annotations; a person may have taken back in
+ * this moment what it would go for.
+ */
+async function assertStillWished({api, observation: {object}}: ActOptions): Promise<void> {
+  const {namespace = '', name} = object.metadata;
+  const live = await readOrNothing(api, {kind: kinds.cluster, namespace, name});
+  const wishes = ({metadata}: KubeObject): string =>
+    canonicalJson([metadata.uid, metadata.generation, metadata.annotations]);
+  if (live === undefined || wishes(live) !== wishes(object)) {
+    throw new Outdated('the resource was changed since it was looked at');
   }
 }
 

@@ -49,6 +49,8 @@ export interface BackupControllerOptions {
 
 /** What this operator waits for of one SvcBackup. */
 interface Waiting {
+  /** Another one of its name begins anew. */
+  readonly uid: string | undefined;
   readonly databases: Set<string>;
   readonly outcomes: DatabaseRun[];
 }
@@ -140,7 +142,7 @@ export class BackupController {
 
   async #backup(object: KubeObject): Promise<number> {
     const key = keyOf(object.metadata);
-    const waiting = this.#waiting.get(key) ?? {databases: new Set(), outcomes: []};
+    const waiting = this.#waitingOf(object);
     const isOpen = !ENDED.has(textAt(object.status, 'phase') ?? '');
     const chosen = isOpen ? await this.#serverFor(object) : undefined;
     const decision = decideBackup({
@@ -170,6 +172,14 @@ export class BackupController {
       void this.#run(written, name, decision.spec, chosen);
     }
     return BUSY_MS;
+  }
+
+  #waitingOf({metadata}: KubeObject): Waiting {
+    const {uid} = metadata;
+    const known = this.#waiting.get(keyOf(metadata));
+    return known !== undefined && known.uid === uid
+      ? known
+      : {uid, databases: new Set(), outcomes: []};
   }
 
   /** The schedule of a run says how it ended. */

@@ -30,8 +30,8 @@ export function tokenActions(
   if (tokens === undefined || !secrets.token) return [];
   const {phase, leadsToWanted, step} = tokens;
   if (phase === 'single' && leadsToWanted) return [];
-  // Nobody has to believe anybody.
-  const isAlone = set.replicas <= 1 && members.length <= 1;
+  // Nobody has to believe anybody, now or after what this decision adds.
+  const isAlone = Math.max(set.replicas, plan?.replicas ?? 0) <= 1 && members.length <= 1;
   if (isAlone && phase === 'single') return [{kind: 'write-tokens', step, to: 'wanted'}];
   const isRound =
     plan === undefined &&

@@ -86,3 +86,35 @@ test('a schedule whose runs never begin in time makes its cluster unhealthy', as
   assert.ok(await world.time.run(20 * 60_000, isUnhealthy));
   await world.end();
 });
+
+function once(world: OperatorWorld): void {
+  world.kubernetes.store.create(kinds.backup, {
+    apiVersion: API_VERSION,
+    kind: 'SvcBackup',
+    metadata: {name: 'once', namespace: 'shop'},
+    spec: {clusterRef: {name: 'db'}},
+  });
+}
+
+test('a backup that is deleted while it runs is over, and one of its name is another', async () => {
+  const world = await running(5);
+  const ref = {kind: kinds.backup, namespace: 'shop', name: 'once'};
+  const phase = (): string | undefined => textAt(world.kubernetes.store.find(ref)?.status, 'phase');
+  world.servers.backupMs = 60_000;
+  once(world);
+  await world.time.run(10_000);
+  assert.equal(phase(), 'Running');
+  // Gone and there again before anybody looked.
+  world.kubernetes.store.delete(ref, {});
+  once(world);
+  assert.ok(await world.time.run(300_000, () => phase() === 'Completed'));
+  const {metadata, status: ended} = world.kubernetes.store.get(ref);
+  for (const database of listAt(ended, 'databases')) {
+    const startedAt = textAt(database, 'startedAt') ?? '';
+    assert.ok(startedAt >= (metadata.creationTimestamp ?? ''), 'an archive of the first one');
+  }
+  world.kubernetes.store.delete(ref, {});
+  await world.time.run(60_000);
+  assert.equal(world.cluster().status?.phase, 'Running');
+  await world.end();
+});

@@ -184,6 +184,10 @@ export class OperatorWorld {
     return this.kubernetes.store.get({kind: kinds.cluster, namespace: 'shop', name});
   }
 
+  isThere(name = 'db'): boolean {
+    return this.kubernetes.store.find({kind: kinds.cluster, namespace: 'shop', name}) !== undefined;
+  }
+
   cluster(name = 'db'): SvcCluster {
     return checkCluster(this.object(name)).cluster;
   }

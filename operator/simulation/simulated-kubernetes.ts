@@ -31,7 +31,8 @@ import type {VirtualTime} from './virtual-time.ts';
 interface PodLife {
   readonly startsAtMs: number;
   readonly stopsAtMs?: number;
-  readonly isStarted?: boolean;
+  /** The server that it started, by its name in consensus. */
+  readonly peerId?: string;
 }
 
 const TICK_MS = 500;
@@ -127,9 +128,18 @@ export class SimulatedKubernetes {
       const ordinal = Number(/-(\d+)$/.exec(pod.metadata.name)?.[1]);
       const isOwn =
         pod.metadata.namespace === namespace && pod.metadata.name === `${name}-${ordinal}`;
+      if (isOwn) this.#adopt(pod, set);
       if (!isOwn || ordinal < replicas || pod.metadata.deletionTimestamp !== undefined) continue;
       this.store.delete({kind: kinds.pod, namespace, name: pod.metadata.name}, {});
     }
+  }
+
+  /** A set that was made anew around its pods owns them. */
+  #adopt({metadata}: KubeObject, {apiVersion, kind, metadata: {name, uid = ''}}: KubeObject): void {
+    if (metadata.ownerReferences?.some(owner => owner.uid === uid) === true) return;
+    const ref = {kind: kinds.pod, namespace: metadata.namespace ?? '', name: metadata.name};
+    const ownerReferences = [{apiVersion, kind, name, uid, controller: true}];
+    this.store.patch(ref, {metadata: {ownerReferences}});
   }
 
   /** Makes the claims that are missing; false while one of them is being deleted. */
@@ -185,18 +195,18 @@ export class SimulatedKubernetes {
       }
       return;
     }
-    if (life.isStarted !== true && life.startsAtMs <= now && troubleOf(pod) === undefined) {
-      this.#startServer(pod);
-      this.#lives.set(uid, {...life, isStarted: true});
+    if (life.peerId === undefined && life.startsAtMs <= now && troubleOf(pod) === undefined) {
+      const peerId = this.#startServer(pod);
+      if (peerId !== undefined) this.#lives.set(uid, {...life, peerId});
     }
     this.#tellStatus(pod, life);
   }
 
-  #tellStatus(pod: KubeObject, {isStarted = false, startsAtMs}: PodLife): void {
+  #tellStatus(pod: KubeObject, {peerId, startsAtMs}: PodLife): void {
     const {namespace = '', name} = pod.metadata;
-    const peerId = this.#peerOf(pod);
+    const isStarted = peerId !== undefined;
     const trouble = this.#time.monotonic() >= startsAtMs ? troubleOf(pod) : undefined;
-    const isReady = isStarted && peerId !== undefined && this.#servers.isReady(peerId);
+    const isReady = isStarted && this.#servers.isReady(peerId);
     const before = listAt(pod, 'status', 'conditions').find(one => textAt(one, 'type') === 'Ready');
     const ready = isReady ? 'True' : 'False';
     const status = {
@@ -230,18 +240,29 @@ export class SimulatedKubernetes {
     this.store.patch({kind: kinds.pod, namespace, name}, {status}, 'status');
   }
 
-  #startServer(pod: KubeObject): void {
+  /** @returns Its name; undefined while something that it needs is not there. */
+  #startServer(pod: KubeObject): string | undefined {
     const {namespace = '', name} = pod.metadata;
     const peerId = this.#peerOf(pod);
     const claim = this.store.find({kind: kinds.claim, namespace, name: `data-${name}`});
     const cluster = this.#clusterOf(pod);
-    if (peerId === undefined || claim?.metadata.uid === undefined || cluster === undefined) return;
+    if (peerId === undefined || claim?.metadata.uid === undefined || cluster === undefined) {
+      return undefined;
+    }
+    const secret = (secretName: string, key: string): string => {
+      const found = this.store.find({kind: kinds.secret, namespace, name: secretName});
+      return (found && textOfSecret(found, key)) ?? '';
+    };
+    const tokens = tokensIn(secret(names.tokens(cluster), TOKENS_KEY));
+    const password = secret(names.root(cluster), 'password');
     const config = this.store.find({
       kind: kinds.configMap,
       namespace,
       name: names.config(cluster),
     });
-    const told = JSON.parse(config?.data?.[CONFIG_FILE] ?? '{}') as {
+    // The kubelet waits for what it is to mount.
+    if (tokens.length === 0 || password === '' || config === undefined) return undefined;
+    const told = JSON.parse(config.data?.[CONFIG_FILE] ?? '{}') as {
       readonly configuration?: Readonly<Record<string, string>>;
     };
     const list = (told.configuration?.['svc.ha.serverList'] ?? '').split(',');
@@ -254,23 +275,18 @@ export class SimulatedKubernetes {
     const volumes = listAt(pod, 'spec', 'volumes');
     const archives = volumes.find(volume => textAt(volume, 'name') === 'archives');
     const archiveClaim = textAt(archives, 'persistentVolumeClaim', 'claimName');
-    const secret = (secretName: string, key: string): string => {
-      const found = this.store.find({kind: kinds.secret, namespace, name: secretName});
-      return (found && textOfSecret(found, key)) ?? '';
-    };
     this.#servers.start(peerId, {
       claimUid: claim.metadata.uid,
       archiveClaim,
-      tokens: tokensIn(secret(names.tokens(cluster), TOKENS_KEY)),
-      password: secret(names.root(cluster), 'password'),
+      tokens,
+      password,
     });
+    return peerId;
   }
 
   #stopServer(pod: KubeObject, isKilled: boolean): void {
-    const peerId = this.#peerOf(pod);
-    if (peerId !== undefined && this.#lives.get(pod.metadata.uid ?? '')?.isStarted === true) {
-      this.#servers.stop(peerId, isKilled);
-    }
+    const peerId = this.#lives.get(pod.metadata.uid ?? '')?.peerId;
+    if (peerId !== undefined) this.#servers.stop(peerId, isKilled);
   }
 
   #peerOf(pod: KubeObject): string | undefined {

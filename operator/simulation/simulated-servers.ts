@@ -452,8 +452,12 @@ export class SimulatedServers implements ServerAdmin {
 
   readonly archives = new Map<string, Archive[]>();
 
-  triggerBackup(server: ServerAddress, database: string): Promise<Archive> {
-    return attempt(() => {
+  /** How long a server writes an archive. */
+  backupMs = 0;
+
+  async triggerBackup(server: ServerAddress, database: string): Promise<Archive> {
+    if (this.backupMs > 0) await this.#options.time.sleep(this.backupMs);
+    return await attempt(() => {
       this.#asked(server);
       const digits = new Date(this.#options.time.now()).toISOString().replaceAll(/[-:.Z]/g, '');
       const fileName = `${database}-backup-${digits.replace('T', '-')}.zip`;

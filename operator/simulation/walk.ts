@@ -24,6 +24,7 @@ import {authorityFacts} from '#operator/objects/certificates.ts';
 import {tokenPhaseOf, tokenStepOf} from '#operator/objects/tokens.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
 import type {CallMade} from './fake-api/in-memory-api.ts';
+import {moves, portOf, recreate, type Wishes} from './moves.ts';
 import {type Faults, noFaults, OperatorWorld, type WorldCounts} from './operator-world.ts';
 
 export interface WalkResult {
@@ -41,12 +42,6 @@ const HEAL_MS = 45 * 60_000;
 /** An operator has looked once, whatever it waited for: annotations change no generation. */
 const LOOKED_MS = 90_000;
 const REST_MS = 10 * 60_000;
-
-interface Wishes {
-  spec: JsonMap;
-  /** Annotations, null where one is taken away. */
-  marks: Record<string, string | null>;
-}
 
 export async function walk(seed: number): Promise<WalkResult> {
   const begun = performance.now();
@@ -132,11 +127,12 @@ class Walk {
   async #heal(): Promise<void> {
     const world = this.#world;
     world.faults = noFaults;
+    recreate(world, this.#wishes);
     const {podTemplate: _, image: __, ...spec} = this.#wishes.spec;
     const restored: JsonMap = {
       ...spec,
       image: {repository: 'svc/server'},
-      ha: {raftPort: this.#port},
+      ha: {raftPort: portOf(world)},
     };
     const size = this.#largest;
     this.#wishes.spec = {
@@ -169,12 +165,6 @@ class Walk {
     const looks = world.counts.reconciles - reconciles;
     if (looks > 10) this.violations.push(`O4: ${looks} looks in ten minutes`);
     await world.end();
-  }
-
-  /** The port that the cluster began with: a wish for another one may have come before that. */
-  get #port(): number {
-    const [peer = ''] = this.#world.cluster().status?.initialMembers ?? [];
-    return Number(/_(\d+)$/.exec(peer)?.[1] ?? 2434);
   }
 
   /** Claims never shrink, whatever the last wish was. */
@@ -248,17 +238,19 @@ class Walk {
 
   /** O2 and O5, at each change that an operator is about to make. */
   #watch(call: CallMade | {readonly verb: 'admin'; readonly name: string}): void {
-    if (call.verb === 'delete' && 'kind' in call && call.kind === 'Pod')
-      this.#watchDeletion(call.name);
+    if (call.verb === 'delete' && 'kind' in call && call.kind === 'Pod') this.#watchDeletion(call);
     if (call.verb === 'admin' && call.name.startsWith('remove ')) this.#watchRemoval(call.name);
   }
 
-  #watchDeletion(name: string): void {
+  #watchDeletion({name, resourceVersion}: CallMade): void {
     const {servers, kubernetes} = this.#world;
+    if (!this.#world.isThere()) return;
     const cluster = this.#world.cluster();
     const pod = kubernetes.store.find({kind: kinds.pod, namespace: 'shop', name});
     const ordinal = ordinalOf(cluster, name);
     if (pod === undefined || ordinal === undefined || cluster.spec.replicas < 1) return;
+    // It is refused: the pod is not what the operator saw.
+    if (resourceVersion !== undefined && resourceVersion !== pod.metadata.resourceVersion) return;
     const peer = peerIdOf(cluster, ordinal);
     const group = servers.groupOf(cluster);
     const isReplaced = annotationOf(pod, annotations.replace) === 'true';
@@ -278,6 +270,7 @@ class Walk {
   #watchRemoval(call: string): void {
     const [, id = ''] = call.split(' ');
     const {servers} = this.#world;
+    if (!this.#world.isThere()) return;
     const cluster = this.#world.cluster();
     const group = servers.groupOf(cluster);
     const ordinal = ordinalOfPeer(cluster, id);
@@ -306,124 +299,3 @@ function isCurrent(pod: KubeObject, world: OperatorWorld): boolean {
   const {hash} = podTemplate(cluster, {initial, restartAt, tokenStep});
   return annotationOf(pod, annotations.templateHash) === hash;
 }
-
-/** A person writes another value into a Secret. */
-function renew({random, kubernetes}: OperatorWorld, name: string, key: string): void {
-  const ref = {kind: kinds.secret, namespace: 'shop', name};
-  if (kubernetes.store.find(ref) === undefined) return;
-  const value = Buffer.from(`chosen-${random.u32()}`).toString('base64');
-  kubernetes.store.patch(ref, {data: {[key]: value}});
-}
-
-type Move = (wishes: Wishes, world: OperatorWorld) => Partial<Wishes> | undefined;
-
-function withSpec({spec}: Wishes, change: JsonMap): Partial<Wishes> {
-  return {spec: {...spec, ...change}};
-}
-
-function withMark({marks}: Wishes, name: string, value: string | null): Partial<Wishes> {
-  return {marks: {...marks, [name]: value}};
-}
-
-function deletePod(world: OperatorWorld): string | undefined {
-  const names = world.pods().map(({metadata}) => metadata.name);
-  if (names.length === 0) return undefined;
-  const name = world.random.pick(names);
-  world.kubernetes.killPod(name, 'shop');
-  return name;
-}
-
-/**
- * One loss more is what a cluster is made for; one beside a member that is just being replaced, or
- * is not back yet, takes the majority.
- */
-function canLoseOne(world: OperatorWorld): boolean {
-  const group = world.servers.groupOf(world.cluster());
-  const peers = [...(group?.peers ?? [])];
-  const isWhole = peers.every(([id, {isVoter}]) => isVoter && world.servers.isReady(id));
-  const isReplacing = world.pods().some(pod => annotationOf(pod, annotations.replace) === 'true');
-  return peers.length > 2 && isWhole && !isReplacing;
-}
-
-/** Names are printed with a run: they say what was tried. */
-const moves: Readonly<Record<string, Move>> = {
-  'another size': (wishes, {random}) => withSpec(wishes, {replicas: 1 + random.below(5)}),
-  'a good version': (wishes, {random}) =>
-    withSpec(wishes, {version: `26.11.${2 + random.below(3)}`}),
-  'a later minor': wishes => withSpec(wishes, {version: '26.11.4'}),
-  'an earlier minor': wishes => withSpec(wishes, {version: '26.9.1'}),
-  'an image that is not there': wishes => withSpec(wishes, {image: {repository: 'svc/bad'}}),
-  'an image that crashes': wishes => withSpec(wishes, {image: {repository: 'svc/crash'}}),
-  'the image again': wishes => withSpec(wishes, {image: {repository: 'svc/server'}}),
-  'nodes that are not there': wishes =>
-    withSpec(wishes, {podTemplate: {nodeSelector: {moon: 'yes'}}}),
-  'any nodes': wishes => withSpec(wishes, {podTemplate: {nodeSelector: null}}),
-  'a setting that needs a restart': (wishes, {random}) =>
-    withSpec(wishes, {settings: {'svc.network.connectionsMax': String(100 + random.below(900))}}),
-  'a setting that does not': (wishes, {random}) =>
-    withSpec(wishes, {settings: {'svc.txRetries': String(random.below(9))}}),
-  'a setting that is none': wishes => withSpec(wishes, {settings: {'svc.nonsense': '1'}}),
-  'no settings': wishes => withSpec(wishes, {settings: null}),
-  'larger volumes': (wishes, {random}) =>
-    withSpec(wishes, {storage: {size: `${10 + random.below(40)}Gi`}}),
-  'another port': wishes => withSpec(wishes, {ha: {raftPort: 2500}}),
-  'the port again': wishes => withSpec(wishes, {ha: {raftPort: 2434}}),
-  pause: wishes => withMark(wishes, annotations.paused, 'true'),
-  'go on': wishes => withMark(wishes, annotations.paused, null),
-  sleep: wishes => withMark(wishes, annotations.hibernate, 'true'),
-  wake: wishes => withMark(wishes, annotations.hibernate, null),
-  'another token': (_, world) => {
-    renew(world, 'db-token', 'token');
-    return undefined;
-  },
-  'another password of root': (_, world) => {
-    renew(world, 'db-root', 'password');
-    return undefined;
-  },
-  'another authority': (wishes, {random}) =>
-    withMark(wishes, annotations.renewAuthority, String(random.u32())),
-  'restart all': (wishes, {random}) =>
-    withMark(wishes, annotations.restartAt, String(random.u32())),
-  'another leader': (wishes, {random}) =>
-    withMark(wishes, annotations.transferLeaderTo, String(random.below(5))),
-  'a pod is killed': (_, world) => {
-    deletePod(world);
-    return undefined;
-  },
-  'a pod and its volume are lost': (_, world) => {
-    const name = canLoseOne(world) ? deletePod(world) : undefined;
-    if (name === undefined) return undefined;
-    const ref = {kind: kinds.claim, namespace: 'shop', name: `data-${name}`};
-    if (world.kubernetes.store.find(ref) !== undefined) world.kubernetes.store.remove(ref);
-    return undefined;
-  },
-  'a member is to be replaced': (_, world) => {
-    const names = world.pods().map(({metadata}) => metadata.name);
-    if (names.length === 0) return undefined;
-    const ref = {kind: kinds.pod, namespace: 'shop', name: world.random.pick(names)};
-    world.kubernetes.store.patch(ref, {metadata: {annotations: {[annotations.replace]: 'true'}}});
-    return undefined;
-  },
-  'the operator is killed': () => undefined,
-  'history is forgotten': (_, world) => {
-    world.kubernetes.store.compact();
-    return undefined;
-  },
-  'a Service is changed': (_, world) => {
-    const ref = {kind: kinds.service, namespace: 'shop', name: 'db-rw'};
-    if (world.kubernetes.store.find(ref) === undefined) return undefined;
-    world.kubernetes.store.patch(ref, {spec: {selector: {wrong: 'yes'}}});
-    return undefined;
-  },
-  'objects are deleted': (_, world) => {
-    for (const [kind, name] of [
-      [kinds.service, 'db-ro'],
-      [kinds.configMap, 'db-config'],
-      [kinds.disruptionBudget, 'db'],
-    ] as const) {
-      const ref = {kind, namespace: 'shop', name};
-      if (world.kubernetes.store.find(ref) !== undefined) world.kubernetes.store.remove(ref);
-    }
-    return undefined;
-  },
-};

@@ -22,6 +22,8 @@ export interface CallMade {
   readonly verb: 'get' | 'list' | 'watch' | 'create' | 'replace' | 'apply' | 'patch' | 'delete';
   readonly kind: string;
   readonly name: string;
+  /** Of a deletion: what the object must still be. */
+  readonly resourceVersion?: string | undefined;
 }
 
 export interface Interference {
@@ -95,33 +97,38 @@ export class InMemoryApi implements KubeApi {
   }
 
   create(kind: Kind, object: KubeObject): Promise<KubeObject> {
-    return this.#write('create', kind, object.metadata.name, () =>
+    return this.#write({verb: 'create', kind, name: object.metadata.name}, () =>
       this.#store.create(kind, object),
     );
   }
 
   replace(kind: Kind, object: KubeObject): Promise<KubeObject> {
-    return this.#write('replace', kind, object.metadata.name, () =>
+    return this.#write({verb: 'replace', kind, name: object.metadata.name}, () =>
       this.#store.replace(kind, object),
     );
   }
 
   apply(kind: Kind, object: KubeObject): Promise<KubeObject> {
-    return this.#write('apply', kind, object.metadata.name, () => this.#store.apply(kind, object));
+    return this.#write({verb: 'apply', kind, name: object.metadata.name}, () =>
+      this.#store.apply(kind, object),
+    );
   }
 
   patch(ref: Ref, patch: unknown, subresource?: Subresource): Promise<KubeObject> {
-    return this.#write('patch', ref.kind, ref.name, () =>
+    return this.#write({verb: 'patch', kind: ref.kind, name: ref.name}, () =>
       this.#store.patch(ref, patch, subresource),
     );
   }
 
   delete(ref: Ref, options: DeleteOptions): Promise<void> {
-    return this.#write('delete', ref.kind, ref.name, () => this.#store.delete(ref, options));
+    const {resourceVersion} = options;
+    const call = {verb: 'delete', kind: ref.kind, name: ref.name, resourceVersion} as const;
+    return this.#write(call, () => this.#store.delete(ref, options));
   }
 
-  #write<T>(verb: CallMade['verb'], {kind}: Kind, name: string, run: () => T): Promise<T> {
-    return this.#call({verb, kind, name}, () => {
+  #write<T>(call: Omit<CallMade, 'kind'> & {readonly kind: Kind}, run: () => T): Promise<T> {
+    const {kind} = call.kind;
+    return this.#call({...call, kind}, () => {
       if (kind !== 'Lease' && kind !== 'Event') this.#store.writes++;
       return run();
     });

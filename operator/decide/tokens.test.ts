@@ -1,0 +1,27 @@
+/** When a new token is simply written, because nobody has to believe anybody. */
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import type {Action} from './decision.ts';
+import {type Plan, type Situation, waiting} from './plan.ts';
+import {tokenActions} from './tokens.ts';
+
+const one = {ordinal: 0, isHealthy: true, pod: {templateHash: 'hash'}};
+const alone = {
+  observed: {tokens: {phase: 'single', step: 3, leadsToWanted: false}, secrets: {token: true}},
+  members: [one],
+  template: {hash: 'hash'},
+  set: {replicas: 1},
+  view: {kind: 'agreed'},
+} as unknown as Situation;
+const step: Plan = waiting({type: 'ScaleUp', step: 'AddPod', target: undefined, message: ''});
+
+const written = (plan: Plan | undefined): readonly Action['kind'][] =>
+  tokenActions(alone, plan).map(({kind}) => kind);
+
+test('one member alone is given the new token at once', () => {
+  assert.deepEqual(tokenActions(alone, undefined), [{kind: 'write-tokens', step: 3, to: 'wanted'}]);
+});
+
+test('one that is just getting company is not: the other would start with it first', () => {
+  assert.deepEqual(written({...step, replicas: 2}), []);
+});
