@@ -21,6 +21,8 @@ import {certificatesReplaced} from './operator/e26-certificates.ts';
 import {secretsRotated} from './operator/e27-rotation.ts';
 import {monitoringLater} from './operator/e28-monitoring.ts';
 import {documentedCommands} from './operator/e31-documents.ts';
+import {kustomizedOperator} from './operator/e32-kustomize.ts';
+import {deletedMeanwhile} from './operator/e33-deletions.ts';
 import {deletedCluster, pausedCluster} from './operator/e30-pause.ts';
 import {threeMembers} from './s01-three-members.ts';
 import {fourthMember} from './s02-fourth-member.ts';
@@ -34,6 +36,7 @@ import type {Scenario} from './scenario.ts';
 export const scenarios: readonly Scenario[] = [
   // The operator is theirs alone, beside those that have none; the first one installs it by Helm.
   documentedCommands,
+  kustomizedOperator,
   definitionsAccepted,
   restingCluster,
   threeOperators,
@@ -46,6 +49,7 @@ export const scenarios: readonly Scenario[] = [
   followerDeleted,
   volumeGrows,
   // Beside each other.
+  deletedMeanwhile,
   operatedFollowerDeleted,
   certificatesReplaced,
   scheduledBackups,

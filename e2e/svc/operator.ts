@@ -42,6 +42,26 @@ export async function installOperator(lab: Lab): Promise<void> {
   await changeOperator(lab, {replicas: 1});
 }
 
+/**
+ * Takes away every operator of svc-system, by whatever it came, and namespaces with what it made.
+ * The definitions stay. Resolves when all of it is gone; never gives up halfway.
+ */
+export async function removeOperator(lab: Lab, namespaces: readonly string[] = []): Promise<void> {
+  const {namespace} = place;
+  const gone = ['--ignore-not-found', '--wait', '--timeout=300s'];
+  const steps: readonly (() => Promise<string>)[] = [
+    // Clusters first: an operator in between would make their objects again.
+    ...namespaces.map(name => () => lab.kubectl('delete', 'svcc,svcb,svcbs', '--all', '-n', name)),
+    () => lab.helm('uninstall', 'svc', '-n', namespace, '--ignore-not-found', '--wait'),
+    () => lab.kubectl('delete', 'deployment', place.name, '-n', namespace, ...gone),
+    () => lab.kubectl('delete', 'clusterrole,clusterrolebinding', place.name, ...gone),
+    ...[...new Set([...namespaces, namespace])].map(
+      name => () => lab.kubectl('delete', 'namespace', name, ...gone),
+    ),
+  ];
+  for (const step of steps) await step().catch((error: unknown) => lab.tell(String(error)));
+}
+
 /** Changes its Deployment and waits until that is carried out. @param spec - A merge patch. */
 export async function changeOperator(lab: Lab, spec: object): Promise<void> {
   await lab.kubernetes.patch(deployment, {spec});

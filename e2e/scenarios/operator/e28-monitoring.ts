@@ -6,14 +6,13 @@
  */
 import assert from 'node:assert/strict';
 import {join} from 'node:path';
-import {eventually} from '../../eventually.ts';
 import type {KubernetesObject} from '../../lab/kubernetes.ts';
 import {isReady, type Pod} from '../../svc/cluster.ts';
 import {installOperator, OperatorPod, operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
+import {defineMonitors, monitorKinds} from './monitor-kinds.ts';
 
 const chart = join(import.meta.dirname, '../../../charts/svc-operator');
-const kinds = {ServiceMonitor: 'servicemonitors', PrometheusRule: 'prometheusrules'} as const;
 
 export const monitoringLater: Scenario = {
   id: 'E28',
@@ -28,17 +27,12 @@ export const monitoringLater: Scenario = {
       [...values, ...more].flatMap(value => ['--set', value]);
     await lab.helm('install', ...place, ...set([]));
     const before = await operatorIn(world);
-    for (const [kind, plural] of Object.entries(kinds))
-      await lab.kubernetes.apply(definition(kind, plural));
-    await eventually('the kinds of Prometheus', async () => {
-      await lab.kubernetes.list({apiVersion: 'monitoring.coreos.com/v1', kind: 'ServiceMonitor'});
-      return true;
-    });
+    await defineMonitors(lab);
     const enabled = ['serviceMonitor', 'prometheusRule', 'dashboard'].map(
       one => `metrics.${one}.enabled=true`,
     );
     await lab.helm('upgrade', ...place, ...set(enabled));
-    for (const kind of Object.keys(kinds)) {
+    for (const kind of monitorKinds) {
       const reference = {apiVersion: 'monitoring.coreos.com/v1', kind, namespace};
       const found = await lab.kubernetes.list<KubernetesObject>(reference);
       assert.equal(found.length, 1, kind);
@@ -56,22 +50,4 @@ async function operatorIn({lab, namespace}: World): Promise<Pod> {
   const [pod, ...more] = pods.filter(isReady);
   assert.ok(pod !== undefined && more.length === 0, `${pods.length} pods of the operator`);
   return pod;
-}
-
-function definition(kind: string, plural: string): KubernetesObject {
-  const group = 'monitoring.coreos.com';
-  const schema = {
-    openAPIV3Schema: {type: 'object', 'x-kubernetes-preserve-unknown-fields': true},
-  };
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: {name: `${plural}.${group}`},
-    spec: {
-      group,
-      names: {kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List`},
-      scope: 'Namespaced',
-      versions: [{name: 'v1', served: true, storage: true, schema}],
-    },
-  };
 }
