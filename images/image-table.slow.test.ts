@@ -1,4 +1,4 @@
-/** What holds of every image of the table: its size, its labels, and what lies beside its archive. */
+/** What holds of every image of the table: size, labels, and what lies beside its archive. */
 import assert from 'node:assert/strict';
 import {existsSync, mkdtempSync, readdirSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';

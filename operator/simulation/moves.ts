@@ -177,7 +177,7 @@ const supporting = [
   [kinds.networkPolicy, 'db'],
 ] as const;
 
-/** Deletes an object as a person does: what belongs to it goes too, and claims wait for their pod. */
+/** Deletes an object as a person does: what belongs to it goes too, claims wait for their pod. */
 function take({kubernetes: {store}}: OperatorWorld, kind: Kind, name: string): void {
   const ref = {kind, namespace: 'shop', name};
   if (store.find(ref) !== undefined) store.delete(ref, {});

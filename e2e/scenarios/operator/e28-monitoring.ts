@@ -10,7 +10,7 @@ import type {KubernetesObject} from '../../lab/kubernetes.ts';
 import {isReady, type Pod} from '../../svc/cluster.ts';
 import {installOperator, OperatorPod, operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
-import {defineMonitors, monitorKinds} from './monitor-kinds.ts';
+import {defineMonitors, monitorKinds} from '../../svc/monitor-kinds.ts';
 
 const chart = join(import.meta.dirname, '../../../charts/svc-operator');
 

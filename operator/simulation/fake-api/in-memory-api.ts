@@ -22,7 +22,7 @@ export interface CallMade {
   readonly verb: 'get' | 'list' | 'watch' | 'create' | 'replace' | 'apply' | 'patch' | 'delete';
   readonly kind: string;
   readonly name: string;
-  /** Of a deletion: what the object must still be. */
+  /** What the object of a deletion must still be. */
   readonly resourceVersion?: string | undefined;
 }
 

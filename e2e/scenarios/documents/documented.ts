@@ -2,8 +2,8 @@
  * The commands of docs/kubernetes, as they stand there to be typed: which page is typed by which
  * scenario, and what a page gives to be read alone.
  *
- * Every `sh` block of a page is run by its scenario. A block that holds commands and is not run says
- * why, in a comment before it.
+ * Every `sh` block of a page is run by its scenario. A block that holds commands and is not run
+ * says why, in a comment before it.
  */
 import {readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';

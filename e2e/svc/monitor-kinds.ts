@@ -1,7 +1,7 @@
-/** Kinds of the Prometheus operator, without their fields: enough for objects of them to be there. */
-import {eventually} from '../../eventually.ts';
-import type {KubernetesObject} from '../../lab/kubernetes.ts';
-import type {Lab} from '../../lab/lab.ts';
+/** Kinds of the Prometheus operator, without their fields: enough for objects to be there. */
+import {eventually} from '../eventually.ts';
+import type {KubernetesObject} from '../lab/kubernetes.ts';
+import type {Lab} from '../lab/lab.ts';
 
 const group = 'monitoring.coreos.com';
 const plurals = {ServiceMonitor: 'servicemonitors', PrometheusRule: 'prometheusrules'} as const;

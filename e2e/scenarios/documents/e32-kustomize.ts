@@ -1,7 +1,7 @@
 /**
- * E32: the operator comes by `kubectl apply -k`, as docs/kubernetes/operator.md says, in each of the
- * kinds that deploy/ has; the one for its own namespace works without a right beyond it. What the
- * page shows as a manifest is taken by the API server.
+ * E32: the operator comes by `kubectl apply -k`, as docs/kubernetes/operator.md says, in each of
+ * the kinds that deploy/ has; the one for its own namespace works without a right beyond it. What
+ * the page shows as a manifest is taken by the API server.
  */
 import assert from 'node:assert/strict';
 import {join} from 'node:path';
@@ -11,7 +11,7 @@ import {Operated} from '../../svc/operated.ts';
 import {installOperator, operatorLogs, operatorNeeds, removeOperator} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 import {aboutOperator, blocksOf, commandsOf, typeIn} from './documented.ts';
-import {defineMonitors, forgetMonitors} from './monitor-kinds.ts';
+import {defineMonitors, forgetMonitors} from '../../svc/monitor-kinds.ts';
 
 const own = {replicas: 1, storage: {size: '300Mi'}};
 const home = 'svc-system';
