@@ -95,7 +95,7 @@ async function valueOf(
     case 'prepare':
       return await service.prepare(principal, statementOf(call.request, signal));
     case 'begin':
-      return await service.begin(principal, call.database, call.isolation, call.tag);
+      return await service.begin(principal, call.database, call.isolation, {tag: call.tag});
     case 'commit':
       return await service.commit(principal, call.database, call.transactionId, call.requestId);
     case 'rollback':

@@ -99,16 +99,20 @@ export class ClusterService implements Service {
   }
 
   async begin(...given: Parameters<Service['begin']>): Promise<string> {
-    const [principal, database, isolation, tag, connection] = given;
+    const [principal, database, isolation, context = {}] = given;
+    const {tag, connection, timeoutMs} = context;
     const known = connection && this.#connections.get(connection);
     const call: LeaderCall = {kind: 'begin', database, isolation, tag};
     const id = await this.#options.placement.carryOut<string | {readonly id: string}>({
       ...this.#leaders,
-      here: () =>
-        this.#local.begin(principal, database, isolation, tag, known?.local ?? connection),
+      here: () => {
+        const own = {...context, connection: known?.local ?? connection};
+        return this.#local.begin(principal, database, isolation, own);
+      },
       atLeader: async () => {
-        // An orphan ends by itself.
-        const answer = await this.#value(() => call, {...plainly(principal), isRepeatable: true});
+        // An orphan ends by itself; whoever is gone meanwhile has it rolled back.
+        const asked = {...plainly(principal), timeoutMs, isRepeatable: true};
+        const answer = await this.#value(() => call, asked);
         return answer && {id: String(answer.value)};
       },
     });

@@ -334,12 +334,12 @@ test('a connection remembers only the transactions that are open', async () => {
   const connection = service.connect();
   const {signal} = connection;
   for (const ends of ['commit', 'rollback'] as const) {
-    const id = await service.begin(root, 'db', 'READ_COMMITTED', undefined, connection);
+    const id = await service.begin(root, 'db', 'READ_COMMITTED', {connection});
     assert.equal(open(), 1);
     if (ends === 'commit') await service.commit(root, 'db', id, undefined);
     else await service.rollback(root, 'db', id);
   }
-  await service.begin(root, 'db', 'READ_COMMITTED', undefined, connection);
+  await service.begin(root, 'db', 'READ_COMMITTED', {connection});
   const asked: string[] = [];
   const {rollback} = leaders[0].service;
   leaders[0].service.rollback = (...given) => {

@@ -94,7 +94,7 @@ test('a transaction of a connection is not idle, and ends with the connection', 
   const database = await world.database(schema);
   const {service, name} = database;
   const connection = service.connect();
-  const transactionId = await service.begin(root, name, 'READ_COMMITTED', 'tag', connection);
+  const transactionId = await service.begin(root, name, 'READ_COMMITTED', {tag: 'tag', connection});
   const idle = await service.begin(root, name, 'READ_COMMITTED');
   const scope = {database: name, transactionId, signal: connection.signal};
   const calls = new RecordCalls(service, root, scope);

@@ -7,17 +7,13 @@ import {Refusal} from '#server/base/errors.ts';
 import {type MapValue, RecordValue, type Rid, type Value} from '#server/model/value.ts';
 import {operationText, type RecordOperation} from '#server/plan/record-statements.ts';
 import type {Principal} from '#server/security/principal.ts';
-import type {RowsRequest, Service} from './session.ts';
+import type {RequestContext, RowsRequest, Service} from './session.ts';
 import {statementRequest} from './statement-request.ts';
 
 /** Where a call belongs: its database, its transaction, and what else a request may carry. */
-export type RecordScope = Pick<RowsRequest, 'database'> &
-  Partial<
-    Pick<
-      RowsRequest,
-      'transactionId' | 'requestId' | 'protocol' | 'connection' | 'signal' | 'timeoutMs'
-    >
-  >;
+export type RecordScope = RequestContext &
+  Pick<RowsRequest, 'database'> &
+  Partial<Pick<RowsRequest, 'transactionId' | 'requestId'>>;
 
 /** Ends of an edge that is to be made. */
 export interface EdgeEnds {

@@ -77,6 +77,7 @@ import type {
   RunRequest,
   Service,
   StatementDescription,
+  TransactionContext,
 } from './session.ts';
 import type {RunEnvironment} from './statements/statement-run.ts';
 import type {StatementContext} from './statements/statement-context.ts';
@@ -437,8 +438,7 @@ export class SessionService implements Service {
     principal: Principal,
     database: string,
     isolation: Isolation,
-    tag?: string,
-    connection?: ClientConnection,
+    {tag, connection}: TransactionContext = {},
   ): Promise<string> {
     this.#access(principal, database);
     // Nobody would end it.

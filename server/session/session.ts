@@ -38,17 +38,30 @@ export type ResultFormat = JsonFormatName | RowEncoding;
  */
 export type Effect = 'read' | 'insert' | 'update' | 'delete' | 'schema' | 'admin';
 
-export interface RunRequest {
+/**
+ * What goes along with everything that a client asks for, whatever it is and however it came: its
+ * protocol says it once, and the service, its forwarding and its limits go by it.
+ */
+export interface RequestContext {
   /** How it came in, as metrics name it; absent: over HTTP. */
   readonly protocol?: string | undefined;
+  /** How long it may take at most; absent: as long as settings, user and statement allow. */
+  readonly timeoutMs?: number | undefined;
+  /** Free text by which queries and transactions are listed and terminated. */
+  readonly tag?: string | undefined;
+  /** What stands for the connection of its client: the same object for all that comes by it. */
+  readonly connection?: object | undefined;
+  /** Aborts it: the client went away. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface RunRequest extends RequestContext {
   readonly database: string;
   readonly language: string;
   readonly text: string;
   readonly parameters: Parameters;
   /** What is done with records in the place of a text, which only says so (record-calls.ts). */
   readonly operation?: RecordOperation | undefined;
-  /** How long it may take at most; absent: as long as settings, user and statement allow. */
-  readonly timeoutMs?: number | undefined;
   /** How new what it reads must be; absent: as the settings say. On a server alone it is. */
   readonly consistency?: ReadConsistency | undefined;
   /** The route is read-only: a statement that writes is refused before anything runs. */
@@ -69,11 +82,8 @@ export interface RunRequest {
   readonly retries: number | undefined;
   /** Apply once however often it is sent (within its lifetime). */
   readonly requestId: string | undefined;
-  /** Free text by which queries are listed and terminated. */
+  // Both are said of every statement, also that there is none.
   readonly tag: string | undefined;
-  /** What stands for the connection of its client: the same object for all that comes by it. */
-  readonly connection?: object | undefined;
-  /** Aborts the run: the client went away. */
   readonly signal: AbortSignal | undefined;
   /** When the request had come, of the monotonic clock; absent: when the run begins. */
   receivedAt?: number | undefined;
@@ -216,6 +226,11 @@ export interface ClientConnection {
   close(): void;
 }
 
+/** What goes along with a transaction. */
+export interface TransactionContext extends RequestContext {
+  readonly connection?: ClientConnection | undefined;
+}
+
 /** Everything refuses with a `Refusal`; nothing here answers half a result as success. */
 export interface Service {
   /**
@@ -259,15 +274,15 @@ export interface Service {
   /**
    * Begins a transaction, and answers its id.
    *
-   * @param connection - The transaction ends with it, and is not idle before; absent: it ends when
-   *   nobody uses it for `svc.server.httpSessionExpireTimeout`.
+   * @param context - The transaction ends with its `connection`, which `connect` has made, and is
+   *   not idle before; without one it ends when nobody uses it for
+   *   `svc.server.httpSessionExpireTimeout`.
    */
   begin(
     principal: Principal,
     database: string,
     isolation: Isolation,
-    tag?: string,
-    connection?: ClientConnection,
+    context?: TransactionContext,
   ): Promise<string>;
   commit(
     principal: Principal,

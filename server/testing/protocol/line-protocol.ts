@@ -103,7 +103,7 @@ class LineConnection {
       case 'load':
         return answerOf({loaded: await records.load(text('type'), given.get('records') as [])});
       case 'begin': {
-        const id = await service.begin(who, database, 'READ_COMMITTED', 'line', this.#client);
+        const id = await service.begin(who, database, 'READ_COMMITTED', scope);
         return answerOf({transaction: id});
       }
       case 'commit':

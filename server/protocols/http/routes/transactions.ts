@@ -27,7 +27,7 @@ async function begin(exchange: Exchange, principal: Principal): Promise<void> {
     exchange.sessionId = live;
     throw alreadyStarted();
   }
-  exchange.sessionId = await service.begin(principal, database, level, queryTag(exchange));
+  exchange.sessionId = await service.begin(principal, database, level, {tag: queryTag(exchange)});
   exchange.answerEmpty(204);
 }
 
