@@ -54,5 +54,29 @@ test('graphs of vectors are written when they rest, read at a start, and no trut
   for (let asked = 0; asked < 3; asked++) {
     assert.deepEqual(await run(near), [{n: 701}, {n: 699}, {n: 702}]);
   }
-  assert.ok(existsSync(options.root));
+  const told = await warnings();
+  assert.ok(
+    told.some(message => /graph of an index is damaged/.test(message)),
+    told.join(),
+  );
 });
+
+test('what backups and snapshots copy of a database holds no derived file', async () => {
+  while (graphs().length === 0) await run(near);
+  assert.ok(existsSync(join(options.root, 'databases')));
+  assert.deepEqual(globSync('databases/**/*.graph', {cwd: options.root}), []);
+});
+
+/** Messages of server events that warn. */
+async function warnings(): Promise<readonly string[]> {
+  const client = server.client();
+  try {
+    const {result} = await client.serverCommand('get server events');
+    const {events} = result as {
+      readonly events: readonly {readonly type: string; readonly message: string}[];
+    };
+    return events.filter(({type}) => type === 'WARNING').map(({message}) => message);
+  } finally {
+    client.close();
+  }
+}
