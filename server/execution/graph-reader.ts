@@ -12,7 +12,6 @@ import type {IndexFamilies} from '#server/indexes/index-family.ts';
 import {IndexSearch} from '#server/indexes/range.ts';
 import {
   type Effort,
-  type RankedQuery,
   type RankedRequest,
   type ScoredRid,
   searchRanked,
@@ -47,6 +46,7 @@ import type {
   HopEnds,
   IdSpan,
   IndexSpan,
+  RankedSearch,
   ScanOrder,
   Source,
   WholeKey,
@@ -310,7 +310,7 @@ export class GraphReader implements Graph {
 
   ranked(
     name: string,
-    {query, k, only}: {readonly query: RankedQuery; readonly k: number; readonly only?: string},
+    {query, k, only, accept}: RankedSearch,
     effort: Effort,
   ): readonly ScoredRid[] {
     const named = 'kind' in query ? indexOfKind(this.#catalog, name, query.kind) : undefined;
@@ -323,13 +323,20 @@ export class GraphReader implements Graph {
     const kept = overlaid ? undefined : search?.open(index, reader);
     const onSplit = searches && ((parts: number) => searches.addParts(index.id, parts));
     const source = {reader, index, kept, effort, settings: search?.settings, onSplit};
-    return searchRanked(source, {query, k, ...this.#restriction(only)}, this.#families);
+    return searchRanked(source, {query, k, ...this.#restriction(only, accept)}, this.#families);
   }
 
   /** To the records of a type: by their buckets alone, where no record lies in another's. */
-  #restriction(only: string | undefined): Pick<RankedRequest, 'accept' | 'buckets'> {
-    if (only === undefined) return {};
-    const accept = this.#typeTest(only);
+  #restriction(
+    only: string | undefined,
+    more: RankedSearch['accept'],
+  ): Pick<RankedRequest, 'accept' | 'buckets'> {
+    if (only === undefined) return {accept: more};
+    const isOne = this.#typeTest(only);
+    const accept: RankedSearch['accept'] =
+      more === undefined
+        ? isOne
+        : (bucket, position) => isOne(bucket, position) && more(bucket, position);
     if (this.typesByBucket() === undefined) return {accept};
     return {accept, buckets: new Set(this.#catalog.requireType(only).familyBucketIds)};
   }

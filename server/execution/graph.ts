@@ -5,7 +5,7 @@
  * ids out, several at a time. `graph-reader.ts` and `graph-writer.ts` implement it over a
  * transaction. Everything is synchronous. Unknown names are refused (`schema.unknown-*`).
  */
-import type {Effort, RankedQuery, ScoredRid} from '#server/indexes/ranked-search.ts';
+import type {Effort, RankedRequest, ScoredRid} from '#server/indexes/ranked-search.ts';
 import type {RecordKind, RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {EdgeRemoval} from '#server/records/records.ts';
 import type {EdgeChoice} from '#server/caches/adjacency-chunk.ts';
@@ -123,6 +123,11 @@ export interface ColumnPart {
   records(): Source<RecordValue>;
 }
 
+/** What of a search index is asked. */
+export interface RankedSearch extends Pick<RankedRequest, 'query' | 'k' | 'accept'> {
+  readonly only?: string | undefined;
+}
+
 export interface Graph {
   scanType(type: string, polymorphic: boolean, order: ScanOrder): Source<RecordValue>;
   /**
@@ -168,14 +173,12 @@ export interface Graph {
   /**
    * The best records of a search index, best first, of equal scores the lesser id.
    *
-   * @param only - Names a type: only its records and those of its subtypes.
+   * `only` names a type: only its records and those of its subtypes. `accept` is asked of those
+   * that would be among the `k`; others are not.
+   *
    * @throws {Refusal} for a query that cannot be read, and what `effort` throws.
    */
-  ranked(
-    index: string,
-    request: {readonly query: RankedQuery; readonly k: number; readonly only?: string | undefined},
-    effort: Effort,
-  ): readonly ScoredRid[];
+  ranked(index: string, request: RankedSearch, effort: Effort): readonly ScoredRid[];
   /** Records of a type, from its counters. */
   countType(type: string, polymorphic: boolean): number;
   /** Whether `type` is `ancestor` or inherits from it; false for unknown names. */

@@ -36,7 +36,11 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
     case 'index-point':
       return withParts(node, {keys: mapItems(node.keys, map)});
     case 'ranked':
-      return withParts(node, {query: map(node.query), count: node.count && map(node.count)});
+      return withParts(node, {
+        query: map(node.query),
+        count: node.count && map(node.count),
+        ...(node.where && {where: map(node.where)}),
+      });
     case 'index-range':
       return withParts(node, {from: mapBound(node.from, map), to: mapBound(node.to, map)});
     case 'call':

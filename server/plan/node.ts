@@ -163,13 +163,15 @@ export type SourceNode =
     }
   /**
    * The records that a search index finds, best first, of equal scores the lesser id. `only`: of
-   * that type and its subtypes; `count`: at most so many.
+   * that type and its subtypes; `where`: that pass this, which does not read the score; `count`: at
+   * most so many of those.
    */
   | {
       readonly kind: 'ranked';
       readonly index: string;
       readonly query: Expression;
       readonly only: string | undefined;
+      readonly where?: Expression;
       readonly slot: Slot;
       readonly score: Slot;
       readonly count: Expression | undefined;

@@ -7,6 +7,7 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import type {Expression, Slot} from './expression.ts';
+import type {IdBounds} from './node.ts';
 import {expressionText} from './expression-text.ts';
 import type {
   Assignment,
@@ -80,7 +81,8 @@ export function nodeText(node: PlanNode): string {
       const only = node.only === undefined ? '' : ` of ${node.only}`;
       const best = node.count === undefined ? '' : ` best ${expressionText(node.count)}`;
       const into = `${slotText(node.slot)}, ${slotText(node.score)}`;
-      return `search ${node.index} for ${expressionText(node.query)}${only}${best} as ${into}`;
+      const asked = `${node.index} for ${expressionText(node.query)}${only}${best}`;
+      return `search ${asked} as ${into}${where(node)}`;
     }
     case 'index-point': {
       const sign = node.each ? 'in' : node.strict === undefined ? '=' : '==';
@@ -304,7 +306,7 @@ function reversed(node: {readonly descending: boolean}): string {
   return node.descending ? ' descending' : '';
 }
 
-function where(node: PlanNode & {readonly kind: 'scan-type' | 'scan-bucket'}): string {
+function where(node: {readonly where?: Expression; readonly ids?: IdBounds}): string {
   const {ids} = node;
   const range = ids === undefined ? '' : `${bound(ids.from, 'from')}${bound(ids.to, 'to')}`;
   return node.where === undefined ? range : `${range} where ${expressionText(node.where)}`;

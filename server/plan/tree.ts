@@ -243,7 +243,7 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
     case 'index-point':
       return node.keys;
     case 'ranked':
-      return node.count === undefined ? [node.query] : [node.query, node.count];
+      return [node.query, node.count, node.where].filter(part => part !== undefined);
     case 'index-range':
       return [...(node.from?.values ?? []), ...(node.to?.values ?? [])];
     case 'call':

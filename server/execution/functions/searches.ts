@@ -16,6 +16,7 @@ import {
   textQuery,
 } from '#server/indexes/ranked-search.ts';
 import {groupKey} from '#server/model/compare.ts';
+import {jsonText} from '#server/model/json.ts';
 import {RecordValue, Rid, type Value} from '#server/model/value.ts';
 import {describe} from '../expressions/arithmetic.ts';
 import {containsText} from '../expressions/containment.ts';
@@ -94,7 +95,8 @@ export function nameOf({bucket, position}: Rid): string {
 function matches(index: string, query: RankedQuery, record: Value, call: CallContext): boolean {
   const rid = singleRid(record);
   if (rid === undefined) return false;
-  const {scores} = foundOnce(call, JSON.stringify([index, query]), () => {
+  const asked = 'kind' in query ? JSON.stringify(query) : jsonText(query.value);
+  const {scores} = foundOnce(call, JSON.stringify([index, asked]), () => {
     const rids = rankedRecords(index, query, call);
     return {
       scores: new Map(rids.map(({rid: own, score: of}) => [nameOf(own), of])),
@@ -142,6 +144,20 @@ export function indexOnFields(
 
 function hasField(index: IndexDefinition, field: string): boolean {
   return index.properties.some(({name}) => name === field);
+}
+
+/** The full-text index on the same properties where there is one, else the index of that name. */
+function searchIndex(args: readonly Value[], call: CallContext): Value {
+  const name = textAt(args, 0);
+  const {families} = call.catalog;
+  const index = indexOfKind(call.catalog, name, 'text');
+  const record = argument(args, 2);
+  if (index !== undefined && index.kind !== 'text' && families.of(index).isRanked) {
+    const value = argument(args, 1);
+    return value !== null && matches(index.name, {value}, record, call);
+  }
+  const text = queryAt(args, 1, 'fulltext.searchIndex');
+  return matches(name, textQuery({text, fields: undefined}), record, call);
 }
 
 function searchFields(args: readonly Value[], call: CallContext): Value {
@@ -246,15 +262,7 @@ function rowsOf(
 
 export const searches: FunctionFamily = {
   scalars: {
-    'fulltext.searchIndex': (args, call) => {
-      const query = queryAt(args, 1, 'fulltext.searchIndex');
-      return matches(
-        textAt(args, 0),
-        textQuery({text: query, fields: undefined}),
-        argument(args, 2),
-        call,
-      );
-    },
+    'fulltext.searchIndex': searchIndex,
     'fulltext.searchFields': searchFields,
     'fulltext.containsText': containsWords,
     'fulltext.score': score,

@@ -1,6 +1,7 @@
 /**
- * A scan whose condition asks a full-text index becomes the search itself: records in the order of
- * their scores, and no more than a LIMIT above asks for.
+ * A scan whose condition asks a search index becomes the search itself: records in the order of
+ * their scores, and no more than a LIMIT above asks for. What else the condition says is then part
+ * of the search, so that it ends with so many records that pass.
  *
  * The predicate's index may be of a supertype; then only the scan's type is asked for. Its score
  * takes the place of `fulltext.score` of the record wherever that stands. Where a record is asked
@@ -55,9 +56,8 @@ function searchOf(scan: Scan, plan: PlanNode, context: RuleContext): Found | und
   }
   const index = indexOfKind(context.catalog, name.value, 'text');
   const type = context.catalog.requireType(scan.type);
-  if (index?.kind !== 'text' || index.state !== 'ready' || slotsOf(query).size > 0) {
-    return undefined;
-  }
+  if (index === undefined || !context.catalog.families.of(index).isRanked) return undefined;
+  if (index.state !== 'ready' || slotsOf(query).size > 0) return undefined;
   const of = context.catalog.typeById(index.typeId);
   if (of?.familyIds.has(type.id) !== true) return undefined;
   if (!scan.polymorphic && type.subTypes.length > 0) return undefined;
@@ -174,6 +174,12 @@ function withCount(
   switch (node.kind) {
     case 'ranked':
       return by === 'anything' || isSlot(by, node.score) ? {...node, count} : node;
+    case 'filter': {
+      const input = withCount(node.input, count, by);
+      const {condition} = node;
+      if (input === node.input || input.kind !== 'ranked') return node;
+      return slotsOf(condition).has(input.score) ? node : {...input, where: condition};
+    }
     case 'extend': {
       const bound =
         by !== 'anything' && by.kind === 'slot'

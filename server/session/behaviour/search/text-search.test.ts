@@ -186,7 +186,8 @@ test('a plan begins with the search, and takes no more than its LIMIT', async ()
   assert.match(await plan(`${search} ORDER BY s DESC SKIP 1 LIMIT 2`), /best \(?2 \+ 1/);
   assert.match(await plan(`${search} LIMIT 3`), /best 3/);
   assert.match(await plan(`${search} ORDER BY title LIMIT 3`), /search Art\[title\] for :q as/);
-  assert.match(await plan(`${search} AND body LIKE '%a%' LIMIT 3`), /for :q as/);
+  assert.match(await plan(`${search} AND body LIKE '%a%' LIMIT 3`), /best 3 as .* where/);
+  assert.match(await plan(`${search} AND $score > 1 LIMIT 3`), /for :q as/);
 });
 
 test('with a plan of its own a search finds what it finds as a condition', async () => {
