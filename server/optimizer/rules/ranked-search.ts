@@ -134,7 +134,9 @@ function replaced(plan: PlanNode, scan: Scan, {ranked, plan: search}: Found): Pl
     return mapParts(expression, inExpression, inPlan);
   };
   const inPlan = (node: PlanNode): PlanNode =>
-    node === scan ? search : mapExpressions(mapInputs(node, inPlan), inExpression);
+    node === scan
+      ? mapExpressions(search, inExpression)
+      : mapExpressions(mapInputs(node, inPlan), inExpression);
   return inPlan(plan);
 }
 

@@ -163,6 +163,10 @@ test('a search is given the limit, the type and the condition above it', async (
   cursor.close();
   const {explain = ''} = cursor.summary;
   assert.match(explain, /search Item\[price\] for 101 best 3 as \S+, \S+ where .*% 3/);
+  // The score is known behind the search alone.
+  const near = nearest(101, 'AND $score > -3 LIMIT 9');
+  assert.equal((await asked(near)).accept, undefined);
+  assert.deepEqual(await numbers(database, near), [10, 11, 9, 12, 8, 13]);
   // Beside the search itself: asked of records that come another way.
   const beside =
     "SELECT n FROM (SELECT FROM Item WHERE n < 5) WHERE SEARCH_INDEX('Item[price]', 1) = true";
