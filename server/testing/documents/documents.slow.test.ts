@@ -7,7 +7,6 @@ for (const page of [
   'docs/isolation.md',
   'docs/durability.md',
   'docs/operations.md',
-  'docs/upgrade.md',
   'docs/mcp.md',
 ]) {
   runsAsWritten(page);

@@ -9,17 +9,27 @@ import {examplesOf, printsAs} from './blocks.ts';
 import {runShell} from './shell.ts';
 
 const root = join(import.meta.dirname, '../../..');
-const millisMax = 120_000;
+const millisMaxDefault = 120_000;
 
 /**
  * Tests that every shell block of a page runs, in order, and prints what the page says. The blocks
  * of a page make a whole: they start a server and end it.
+ *
+ * @param options - `before` gives the commands that run in front of the first block.
  */
-export function runsAsWritten(path: string): void {
+export function runsAsWritten(
+  path: string,
+  options: {readonly before?: () => string; readonly millisMax?: number} = {},
+): void {
   test(`every block of ${path} runs and prints what it says`, {skip: missingTools()}, async t => {
     const examples = examplesOf(readFileSync(join(root, path), 'utf8'), 'sh');
     assert.ok(examples.length >= 5, `${path} has blocks`);
-    const {ran, errors} = await runShell(examples, {port: await freePort(), millisMax});
+    const {ran, errors} = await runShell(examples, {
+      port: await freePort(),
+      raftPort: await freePort(),
+      millisMax: options.millisMax ?? millisMaxDefault,
+      before: options.before?.() ?? '',
+    });
     for (const {example, output, status} of ran) {
       const {block} = example;
       const place = `${path}:${block.line}`;

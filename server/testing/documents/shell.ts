@@ -1,7 +1,7 @@
 /**
  * Runs the shell blocks of one document in one shell, in their order, as a reader would.
  *
- * Only the port differs from what the document says, so that tests and servers do not meet. The
+ * Only the ports differ from what the document says, so that tests and servers do not meet. The
  * shell runs in a process group of its own, which is ended with it: no block leaves a server.
  */
 import {spawn} from 'node:child_process';
@@ -12,6 +12,7 @@ import type {Example} from './blocks.ts';
 
 const repository = resolve(import.meta.dirname, '../../..');
 const documentedPort = /\b2480\b/g;
+const documentedRaftPort = /\b2434\b/g;
 
 export interface Ran {
   readonly example: Example;
@@ -22,6 +23,8 @@ export interface Ran {
 
 export interface ShellOptions {
   readonly port: number;
+  /** Replaces the port between members; default: the documented one stays. */
+  readonly raftPort?: number;
   readonly millisMax: number;
   /** Commands that run before the first block. */
   readonly before?: string;
@@ -30,13 +33,16 @@ export interface ShellOptions {
 /** Runs the examples; `errors` is what all of them wrote to their standard error. */
 export async function runShell(
   examples: readonly Example[],
-  {port, millisMax, before = ''}: ShellOptions,
+  {port, raftPort = 2434, millisMax, before = ''}: ShellOptions,
 ): Promise<{readonly ran: readonly Ran[]; readonly errors: string}> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-document-'));
   const parts = examples.map(
     ({block}, index) => `${block.text}\nprintf '\\n<<end ${index} %s>>\\n' "$?"\n`,
   );
-  const script = [before, ...parts].join('\n').replaceAll(documentedPort, String(port));
+  const script = [before, ...parts]
+    .join('\n')
+    .replaceAll(documentedPort, String(port))
+    .replaceAll(documentedRaftPort, String(raftPort));
   const child = spawn('sh', ['-c', script], {
     cwd: repository,
     detached: true,
