@@ -27,7 +27,6 @@ import {
   encodeManifest,
   manifestName,
 } from './archive-manifest.ts';
-import {zlibDeflater} from './deflaters.ts';
 import {readArchive} from './read-archive.ts';
 import {type ArchiveMeans, type ArchiveOrder, isPart, writeArchive} from './write-archive.ts';
 
@@ -60,7 +59,6 @@ const quiet: ArchiveMeans = {
   onProgress: () => {},
   monotonic: () => 0,
   pause: async () => {},
-  deflaterOf: zlibDeflater,
 };
 
 async function write(changes: Partial<ArchiveOrder> = {}): Promise<string> {

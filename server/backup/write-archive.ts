@@ -15,7 +15,6 @@ import {syncDirectory} from './directory.ts';
 import {ArchiveKey} from './archive/archive-cipher.ts';
 import {ArchiveOutput} from './archive/archive-output.ts';
 import {DeflatedPieces} from './archive/deflated-pieces.ts';
-import type {Deflater} from './deflaters.ts';
 import {ZipFrames} from '#server/platform/zip-frames.ts';
 import {
   type ArchivedFile,
@@ -55,8 +54,6 @@ export interface ArchiveMeans {
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   readonly pause: (ms: number) => Promise<void>;
-  /** The deflater of a level, 1 to 9. */
-  readonly deflaterOf: (level: number) => Deflater;
 }
 
 const pieceBytes = 1 << 20;
@@ -165,9 +162,8 @@ class ArchiveWriter {
 
   async #deflate(source: SourceFile, see: (piece: Buffer) => void): Promise<void> {
     const {level, threads} = this.#order;
-    const deflater = this.#means.deflaterOf(level);
     await this.#output.write(this.#frames.beginDeflated(source.name, source.bytes));
-    const pieces = new DeflatedPieces(deflater, threads, bytes => this.#output.write(bytes));
+    const pieces = new DeflatedPieces(level, threads, bytes => this.#output.write(bytes));
     let checksum = 0;
     for (let at = 0; at === 0 || at < source.bytes; at += pieceBytes) {
       const bytes = source.read(Buffer.allocUnsafe(pieceBytes), at);

@@ -161,8 +161,7 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
   administration.use(service);
   const configurationStore = documentStore(engine, given, 'backup.json');
   const transfer = {...means, engine, service, settings, logger, copies, configurationStore};
-  const {storeEngine} = parts;
-  const archives = createServerBackups({...transfer, scheduler, storeEngine});
+  const archives = createServerBackups({...transfer, scheduler});
   const {backups} = archives;
   administration.useBackups(backups);
   const disk = createDisk();

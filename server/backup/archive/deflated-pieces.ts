@@ -5,18 +5,23 @@
  * A piece that is not the last ends at a byte, without the mark of the end (Z_SYNC_FLUSH). It
  * cannot refer to what is in the pieces before; with pieces of a megabyte that costs some tenths
  * of a percent. The threads are those of the platform's own pool.
+ * Source: docs/design/0052-deflate.md.
  */
-import type {Deflater} from '../deflaters.ts';
+import {constants, deflateRaw, type ZlibOptions} from 'node:zlib';
+import {promisify} from 'node:util';
+
+const deflate: (bytes: Uint8Array, options: ZlibOptions) => Promise<Buffer> = promisify(deflateRaw);
 
 export class DeflatedPieces {
-  readonly #deflater: Deflater;
+  readonly #level: number;
   readonly #threads: number;
   readonly #write: (bytes: Buffer) => Promise<void>;
   readonly #underWay: Promise<Buffer>[] = [];
   #bytes = 0;
 
-  constructor(deflater: Deflater, threads: number, write: (bytes: Buffer) => Promise<void>) {
-    this.#deflater = deflater;
+  /** @param level - From 1 to 9. */
+  constructor(level: number, threads: number, write: (bytes: Buffer) => Promise<void>) {
+    this.#level = level;
     this.#threads = threads;
     this.#write = write;
   }
@@ -27,7 +32,8 @@ export class DeflatedPieces {
    */
   async add(piece: Uint8Array, isLast: boolean): Promise<void> {
     if (this.#underWay.length >= this.#threads) await this.#writeNext();
-    const deflating = this.#deflater(piece, isLast);
+    const finishFlush = isLast ? constants.Z_FINISH : constants.Z_SYNC_FLUSH;
+    const deflating = deflate(piece, {level: this.#level, finishFlush});
     deflating.catch(() => {});
     this.#underWay.push(deflating);
   }

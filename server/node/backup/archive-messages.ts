@@ -1,18 +1,12 @@
 /** What the thread of one archive is given, and what it says. */
 import {Corruption, Refusal, type RefusalCode} from '#server/base/errors.ts';
 import type {ReadOrder} from '#server/backup/backups.ts';
-import type {Engine} from '#server/storage/rocksdb/open.ts';
 import type {ArchiveOrder} from '#server/backup/write-archive.ts';
 
+/** What a thread begins with. */
 export type ArchiveWork =
   | {readonly kind: 'write'; readonly order: ArchiveOrder}
   | {readonly kind: 'read'; readonly order: ReadOrder};
-
-/** What a thread begins with. */
-export interface ArchiveTask {
-  readonly work: ArchiveWork;
-  readonly storeEngine: Engine;
-}
 
 export type ArchiveNews =
   | {readonly kind: 'progress'; readonly done: number; readonly total: number}

@@ -7,17 +7,11 @@ import {Refusal} from '#server/base/errors.ts';
 import type {ArchiveManifest} from '#server/backup/archive-manifest.ts';
 import type {ArchiveThread, Progress, ReadOrder} from '#server/backup/backups.ts';
 import type {ArchiveOrder, ArchiveWritten} from '#server/backup/write-archive.ts';
-import type {Engine} from '#server/storage/rocksdb/open.ts';
 import {type ArchiveNews, type ArchiveWork, receivedFailure} from './archive-messages.ts';
 
 export class WorkerArchiveThread implements ArchiveThread {
   readonly #workers = new Set<Worker>();
-  readonly #storeEngine: Engine;
   #isClosed = false;
-
-  constructor(storeEngine: Engine) {
-    this.#storeEngine = storeEngine;
-  }
 
   async write(order: ArchiveOrder, onProgress: Progress): Promise<ArchiveWritten> {
     return (await this.#run({kind: 'write', order}, onProgress)) as ArchiveWritten;
@@ -37,7 +31,7 @@ export class WorkerArchiveThread implements ArchiveThread {
     const stopping = (): Refusal => new Refusal('server.stopping', 'the server is stopping');
     if (this.#isClosed) throw stopping();
     const worker = new Worker(new URL('./archive-worker.ts', import.meta.url), {
-      workerData: {work, storeEngine: this.#storeEngine},
+      workerData: work,
     });
     this.#workers.add(worker);
     try {

@@ -5,10 +5,8 @@ import {parentPort, workerData} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import type {Progress} from '#server/backup/backups.ts';
 import {readArchive} from '#server/backup/read-archive.ts';
-import {type Deflater, zlibDeflater} from '#server/backup/deflaters.ts';
 import {writeArchive} from '#server/backup/write-archive.ts';
-import {fastDeflater} from '#server/storage/rocksdb/open.ts';
-import {type ArchiveNews, type ArchiveTask, sentFailure} from './archive-messages.ts';
+import {type ArchiveNews, type ArchiveWork, sentFailure} from './archive-messages.ts';
 
 const port = parentPort;
 assert(port !== null, 'the thread of an archive is a thread');
@@ -32,14 +30,11 @@ function progressTeller(): Progress {
   };
 }
 
-async function carriedOut({work, storeEngine}: ArchiveTask): Promise<unknown> {
+async function carriedOut(work: ArchiveWork): Promise<unknown> {
   const onProgress = progressTeller();
   if (work.kind === 'write') {
     const monotonic = (): number => performance.now();
-    const fast = fastDeflater(storeEngine);
-    const deflaterOf = (level: number): Deflater =>
-      level === 1 && fast !== undefined ? fast : zlibDeflater(level);
-    const means = {onProgress, monotonic, pause: (ms: number) => pause(ms), deflaterOf};
+    const means = {onProgress, monotonic, pause: (ms: number) => pause(ms)};
     return await writeArchive(work.order, means);
   }
   const {path, bytesMax, ...rest} = work.order;
@@ -49,7 +44,7 @@ async function carriedOut({work, storeEngine}: ArchiveTask): Promise<unknown> {
 }
 
 setPriority(niceness);
-carriedOut(workerData as ArchiveTask).then(
+carriedOut(workerData as ArchiveWork).then(
   value => say({kind: 'done', value}),
   (error: unknown) => say({kind: 'failed', failure: sentFailure(error)}),
 );

@@ -15,7 +15,6 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
 import type {Scheduler} from '#server/schedule/scheduler.ts';
-import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
 import type {SessionService} from '#server/session/service.ts';
 import {version} from '../version.ts';
 import {WorkerArchiveThread} from './archive-thread.ts';
@@ -26,7 +25,6 @@ const pauseMs = 200;
 
 export interface ServerBackupsOptions {
   readonly engine: Engine;
-  readonly storeEngine: StoreEngine;
   readonly service: SessionService;
   readonly settings: () => Settings;
   readonly clock: Clock;
@@ -52,7 +50,7 @@ export function createServerBackups(options: ServerBackupsOptions): ServerBackup
   const given = settings();
   const rootPath = resolve(given.get('svc.server.rootPath'));
   const databaseDirectory = resolve(given.get('svc.server.databaseDirectory'));
-  const thread = new WorkerArchiveThread(options.storeEngine);
+  const thread = new WorkerArchiveThread();
   const backups = new BackupService({
     ...options,
     rootPath,

@@ -41,7 +41,6 @@ export interface NativeBinding {
   keepAwake(micros: number): void;
   /** Absent where the processor has nothing for it. */
   readonly crc32?: (bytes: Uint8Array, before: number) => number;
-  deflate(bytes: Uint8Array, isLast: boolean): Promise<Buffer>;
   open(
     path: string,
     create: boolean,

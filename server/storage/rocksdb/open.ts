@@ -147,19 +147,6 @@ export function checksummer(engine: Engine): (bytes: Uint8Array, before: number)
   return loadNative(findAddon()).crc32 ?? crc32;
 }
 
-/**
- * Deflates a piece at level 1 on a thread of the platform's pool, twice as fast as zlib and to the
- * same size about: one that is not the last ends at a byte, so that pieces one behind the other are
- * one stream. Undefined where the native store is not in use.
- */
-export function fastDeflater(
-  engine: Engine,
-): ((bytes: Uint8Array, isLast: boolean) => Promise<Buffer>) | undefined {
-  if (engine === 'fallback') return undefined;
-  const binding = loadNative(findAddon());
-  return (bytes, isLast) => binding.deflate(bytes, isLast);
-}
-
 function refuseUnfit(machine: Machine): void {
   const obstacle = findObstacle(machine);
   if (obstacle !== undefined) throw new Refusal('start.refused', obstacle);

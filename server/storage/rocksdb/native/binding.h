@@ -156,7 +156,6 @@ rocksdb::Status LeaveDatabase(Client* client);
 void DefineDatabaseCalls(napi_env env, napi_value exports, Environment* environment);
 void DefineReadCalls(napi_env env, napi_value exports, Environment* environment);
 void DefineChecksumCalls(napi_env env, napi_value exports, Environment* environment);
-void DefineDeflateCalls(napi_env env, napi_value exports, Environment* environment);
 void DefineAwakeCalls(napi_env env, napi_value exports, Environment* environment);
 void DefineWriteCalls(napi_env env, napi_value exports, Environment* environment);
 void Define(napi_env env, napi_value exports, const char* name, napi_callback callback,

@@ -168,7 +168,6 @@ NAPI_MODULE_INIT() {
   svc::DefineDatabaseCalls(env, exports, environment);
   svc::DefineReadCalls(env, exports, environment);
   svc::DefineChecksumCalls(env, exports, environment);
-  svc::DefineDeflateCalls(env, exports, environment);
   svc::DefineAwakeCalls(env, exports, environment);
   svc::DefineWriteCalls(env, exports, environment);
   return exports;
