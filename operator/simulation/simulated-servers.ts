@@ -164,7 +164,7 @@ export class SimulatedServers implements ServerAdmin {
     const group = this.#groupOf(peerId);
     const peer = group?.peers.get(peerId);
     if (group?.leader === undefined || peer?.isVoter !== true) return false;
-    return this.#running.has(peerId) && this.#lagOf(group, peerId) <= 100;
+    return this.#isUp(peerId) && this.#lagOf(group, peerId) <= 100;
   }
 
   groupOf(cluster: SvcCluster): Group | undefined {
@@ -216,7 +216,7 @@ export class SimulatedServers implements ServerAdmin {
     }
     if ((group.electionAtMs ?? 0) > now) return;
     const voters = votersOf(group);
-    const up = voters.filter(peer => this.#canVote(peer));
+    const up = voters.filter(peer => this.#canVote(peer) && this.#isUp(peer));
     const needed = majority(voters.length);
     if (up.length < needed) return;
     // Whatever majority answers first; its best has the most of it.
@@ -256,6 +256,13 @@ export class SimulatedServers implements ServerAdmin {
       if (group.peers.has(id) || this.#groupOf(id) !== group || !this.#canAsk(group, id)) continue;
       group.peers.set(id, this.#newcomer());
     }
+  }
+
+  /** Its process took a moment to begin: kubelets tell of a start sooner than it matters. */
+  #isUp(id: string): boolean {
+    const running = this.#running.get(id);
+    if (running === undefined) return false;
+    return this.#options.time.monotonic() - running.startedMs >= UP_MS;
   }
 
   /** A while after its start, as the probe for it begins late. */
@@ -481,6 +488,7 @@ export class SimulatedServers implements ServerAdmin {
   }
 }
 
+const UP_MS = 1_000;
 const databaseNames: readonly string[] = ['music', 'shop'];
 
 function majority(voters: number): number {
