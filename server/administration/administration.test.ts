@@ -117,7 +117,7 @@ test('rights are asked and changes are logged without secrets, whatever the prot
   const administration = new ServerAdministration({
     engine: world.engine,
     events: new ServerEvents(() => 0),
-    health: new HealthMonitor({clock: platform.clock, isEnabled: () => false, warn: () => {}}),
+    health: new HealthMonitor({clock: platform.clock, settings: () => settings, warn: () => {}}),
     runtime: new RuntimeWatch(platform.timers, createMachine()),
     makeDump: figures => new MetricsDump({...platform, logger: {log: () => {}}, figures}),
     makeProfiler: () => profilerWorld(platform).profiler,
@@ -141,6 +141,30 @@ test('rights are asked and changes are logged without secrets, whatever the prot
   assert.deepEqual(logged, [
     'administration.done {"user":"root","command":"create user","given":{"name":"anna"}}',
   ]);
+});
+
+test('a token that crosses the network in clear is refused where a setting says so', async () => {
+  const world = closing(await ServiceWorld.open());
+  const principal = {name: 'root', root: true, grants: new Map<string, string[]>()};
+  const logged: string[] = [];
+  const create = (isRequired: boolean): unknown => {
+    const values = {'svc.server.apiTokenRequireSecureTransport': isRequired};
+    const administration = {settings: () => resolveSettings([{name: 'test', values}]).settings};
+    const logger = {log: (_: unknown, event: string) => void logged.push(event)};
+    const parts = {security: world.security, administration, logger};
+    const call = {
+      parts,
+      principal,
+      isPrivate: false,
+      tell: () => {},
+    } as unknown as AdministrationCall;
+    const none = {database: undefined, expiresAt: undefined, permissions: undefined};
+    const given = {name: `token-${isRequired}`, ...none};
+    return administer(administrativeCommands.createApiToken, call, given);
+  };
+  await assert.rejects(async () => create(true), {code: 'token.transport'});
+  await create(false);
+  assert.deepEqual(logged, ['token.unprotected', 'administration.done']);
 });
 
 test('a command of the leader is carried out by it alone', async () => {

@@ -1,6 +1,7 @@
 /** When the health monitor warns, and how often. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import {resolveSettings} from '#server/base/setting-values.ts';
 import {HealthMonitor, type HealthSample} from './health-monitor.ts';
 
 const well: HealthSample = {
@@ -16,7 +17,10 @@ function monitor() {
   const state = {now: 0, isEnabled: true};
   const health = new HealthMonitor({
     clock: {monotonic: () => state.now},
-    isEnabled: () => state.isEnabled,
+    settings: () => {
+      const values = {'svc.server.healthCheck.enabled': state.isEnabled};
+      return resolveSettings([{name: 'test', values}]).settings;
+    },
     warn: message => void warnings.push(message),
   });
   return {health, warnings, state};

@@ -6,6 +6,7 @@
  * half an hour for the others, so that a lasting trouble does not fill the events.
  */
 import {DAY, MINUTE} from '#server/base/setting-row.ts';
+import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock} from '#server/platform/clock.ts';
 
 /** What is looked at. */
@@ -22,7 +23,7 @@ export interface HealthSample {
 
 export interface HealthMonitorOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
-  readonly isEnabled: () => boolean;
+  readonly settings: () => Settings;
   /** Takes a warning. */
   readonly warn: (message: string) => void;
 }
@@ -47,7 +48,7 @@ export class HealthMonitor {
   look({disk, heapBytes, heapBytesMax, pauseMs}: HealthSample): void {
     const before = this.#lastPauseMs;
     this.#lastPauseMs = pauseMs;
-    if (!this.#options.isEnabled()) return;
+    if (!this.#options.settings().get('svc.server.healthCheck.enabled')) return;
     if (disk !== undefined && disk.freePercent < freePercentMin) {
       const free = `${disk.freePercent} % (${megabytes(disk.freeBytes)})`;
       this.#warn('disk', `Free space on the disk of ${disk.directory} is low: ${free} is left`);

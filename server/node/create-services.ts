@@ -206,7 +206,7 @@ function createAdministration(
     runtime: new RuntimeWatch(means.timers, createMachine()),
     health: new HealthMonitor({
       clock: means.clock,
-      isEnabled: () => inForce.settings().get('svc.server.healthCheck.enabled'),
+      settings: () => inForce.settings(),
       warn: message => events.add('WARNING', 'JVM', message),
     }),
     makeDump: figures => new MetricsDump({timers: means.timers, logger, figures}),

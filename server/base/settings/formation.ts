@@ -12,7 +12,7 @@ export const formationRows = {
     dynamic: false,
     description:
       'Whether a cluster that forms begins with the databases that its servers hold; off, ' +
-      'all must be empty.',
+      'it begins empty, and they are kept beside it.',
   },
   'svc.ha.bootstrapTimeoutMs': {
     type: 'duration',

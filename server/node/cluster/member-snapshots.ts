@@ -16,8 +16,15 @@ import type {LogPosition, NodeId} from '#server/raft/message.ts';
 import type {RunningMember} from '#server/replication/storage/member-log.ts';
 import type {ListedServer} from '#server/replication/peer-directory.ts';
 import type {PeerEndpoint} from '#server/replication/snapshot/peer-requests.ts';
-import {fetchSnapshot, type SnapshotRequest} from '#server/replication/snapshot/snapshot-fetch.ts';
-import {SnapshotStore} from '#server/replication/snapshot/snapshot-store.ts';
+import {
+  fetchSnapshot,
+  type SnapshotFetchOptions,
+  type SnapshotRequest,
+} from '#server/replication/snapshot/snapshot-fetch.ts';
+import {
+  type SnapshotShelfOptions,
+  SnapshotStore,
+} from '#server/replication/snapshot/snapshot-store.ts';
 import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {ServerState} from '#server/engine/server-state.ts';
@@ -87,8 +94,7 @@ export class MemberSnapshots {
       },
       checksum: (path, bytes) => this.#giving.checksum(path, bytes),
       directory: `${databaseDirectory}/.snapshots`,
-      holdsMax: settings().get('svc.ha.snapshotMaxConcurrent'),
-      idleMs: settings().get('svc.ha.snapshotWriteTimeout'),
+      ...givingLimits(settings()),
     });
     // What an earlier process fetched is gone on with soon, or not needed any more.
     this.#cancelDiscard = options.timers.after(stagedMs, () => {
@@ -261,7 +267,7 @@ export class MemberSnapshots {
         stagedPath: id => engine.snapshots.stagedPath(id),
         reusable: name => this.#copiesOf(name),
         transfer: (order, signal) => this.#taking.transfer(order, signal),
-        fileBytesMax: given.get('svc.ha.snapshotMaxEntrySize'),
+        ...takingLimits(given),
         obstacle: bytes => {
           const free = disk.freeBytes(databaseDirectory) - given.get('svc.storage.freeSpaceMin');
           return bytes <= free ? undefined : `it has ${bytes} bytes, and ${free} can be written`;
@@ -270,13 +276,32 @@ export class MemberSnapshots {
           const id = member().replicator.role.leader ?? from;
           return this.#endpointOf(id) ?? `where ${id} answers HTTP is not known`;
         },
-        retries: given.get('svc.ha.snapshotInstallRetries'),
-        retryBaseMs: given.get('svc.ha.snapshotInstallRetryBaseMs'),
-        idleMs: given.get('svc.ha.snapshotDownloadTimeout'),
       },
       {...requested, signal: this.#closing.signal},
     );
   }
+}
+
+/** What snapshots that are given out may take. */
+export function givingLimits(
+  settings: Settings,
+): Pick<SnapshotShelfOptions, 'holdsMax' | 'idleMs'> {
+  return {
+    holdsMax: settings.get('svc.ha.snapshotMaxConcurrent'),
+    idleMs: settings.get('svc.ha.snapshotWriteTimeout'),
+  };
+}
+
+/** What one that is taken may. */
+export function takingLimits(
+  settings: Settings,
+): Pick<SnapshotFetchOptions, 'fileBytesMax' | 'idleMs' | 'retries' | 'retryBaseMs'> {
+  return {
+    fileBytesMax: settings.get('svc.ha.snapshotMaxEntrySize'),
+    idleMs: settings.get('svc.ha.snapshotDownloadTimeout'),
+    retries: settings.get('svc.ha.snapshotInstallRetries'),
+    retryBaseMs: settings.get('svc.ha.snapshotInstallRetryBaseMs'),
+  };
 }
 
 /** This server's state with one database as another server has it. */

@@ -43,17 +43,21 @@ export function openPeerLinks(
     ...(network ?? {lookUp, security: socketSecurity(settings, own.host, parts)}),
     cluster: settings.get('svc.ha.clusterName'),
     id: peerId(own),
-    allowList: settings.get('svc.ha.peerAllowlist.enabled')
-      ? {
-          refreshMs: settings.get('svc.ha.grpcAllowlistRefreshMs'),
-          graceMs: settings.get('svc.ha.peerAllowlistStartupGraceMs'),
-          stickyMs: settings.get('svc.ha.peerAllowlistStickyTtlMs'),
-          alsoHosts: podNames(settings),
-        }
-      : undefined,
+    allowList: allowListOf(settings),
     messageBytesMax: settings.get('svc.ha.grpcMessageSizeMax'),
     queueBytesMax: settings.get('svc.ha.writeBufferSize'),
   });
+}
+
+/** Undefined: whoever knows the token may come, from any address. */
+export function allowListOf(settings: Settings): PeerLinksOptions['allowList'] {
+  if (!settings.get('svc.ha.peerAllowlist.enabled')) return undefined;
+  return {
+    refreshMs: settings.get('svc.ha.grpcAllowlistRefreshMs'),
+    graceMs: settings.get('svc.ha.peerAllowlistStartupGraceMs'),
+    stickyMs: settings.get('svc.ha.peerAllowlistStickyTtlMs'),
+    alsoHosts: podNames(settings),
+  };
 }
 
 /** Undefined is every address, of both families where the machine has both. */

@@ -61,14 +61,16 @@ export class TracedTransport implements PeerTransport {
   }
 
   #tell(event: string, fields: Readonly<Record<string, unknown>>, bytes: Uint8Array): void {
-    this.#logger.log('info', event, {...fields, kind: kindOf(bytes)});
+    this.#logger.log('info', event, {...fields, ...summaryOf(bytes)});
   }
 }
 
-function kindOf(bytes: Uint8Array): string {
+function summaryOf(bytes: Uint8Array): Readonly<Record<string, unknown>> {
   try {
-    return decodeMessage(bytes).kind;
+    const message = decodeMessage(bytes);
+    const {kind} = message;
+    return message.kind === 'append' ? {kind, entries: message.entries.length} : {kind};
   } catch {
-    return 'unreadable';
+    return {kind: 'unreadable'};
   }
 }

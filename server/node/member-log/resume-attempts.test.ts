@@ -30,7 +30,7 @@ test('a disk that is full is waited for without end', () => {
 test('attempts that fail although there is room are counted once an interval', () => {
   const ended = fails(2, () => true) as {attempt: number; reason: string};
   assert.equal(ended.attempt, 91, 'three intervals of thirty attempts behind the first write');
-  assert.match(ended.reason, /room for two segments.*3 attempts.*ratisRestartMaxRetries/);
+  assert.match(ended.reason, /room for two segments.*3 attempts.*svc\.ha\.ratisRestartMaxRetries/);
 });
 
 test('intervals without room between them count nothing', () => {

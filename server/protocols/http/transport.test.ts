@@ -46,7 +46,7 @@ const cases: readonly (readonly [Parameters<typeof isProtected>[0], boolean])[] 
 ];
 
 for (const [from, wanted] of cases) {
-  test(`${JSON.stringify(from)} is ${wanted ? '' : 'not '}protected`, () => {
+  test(`svc.server.apiTokenTrustedProxies: ${JSON.stringify(from)}: ${wanted}`, () => {
     assert.equal(isProtected(from), wanted);
   });
 }

@@ -120,7 +120,11 @@ export async function singleServer(): Promise<LineWorld> {
     ...platform,
     engine,
     events: new ServerEvents(() => 0),
-    health: new HealthMonitor({clock: platform.clock, isEnabled: () => false, warn: () => {}}),
+    health: new HealthMonitor({
+      clock: platform.clock,
+      settings: () => resolveSettings([]).settings,
+      warn: () => {},
+    }),
     runtime: new RuntimeWatch(platform.timers, createMachine()),
     makeDump: figures => new MetricsDump({...platform, figures}),
     makeProfiler: () => profilerWorld(platform).profiler,

@@ -98,6 +98,15 @@ export class AskedServer {
     return value;
   }
 
+  /** Ends every statement that runs. */
+  async endStatements(): Promise<void> {
+    const {text} = await this.ask('/server', {body: {command: 'list queries'}});
+    const {result} = JSON.parse(text) as {readonly result: readonly {readonly id: string}[]};
+    for (const {id} of result) {
+      await this.ask('/server', {body: {command: `terminate query ${id}`}});
+    }
+  }
+
   dispose(): Promise<void> {
     return this.process.dispose();
   }

@@ -76,6 +76,27 @@ test('svc.txTimeout ends a transaction however busy it is', async () => {
   });
 });
 
+test('svc.server.httpSessionExpireTimeout ends a transaction that nobody uses', async () => {
+  await under('svc.server.httpSessionExpireTimeout', [1, 30], async () => {
+    const begun = await server.ask('/begin/db', {method: 'POST'});
+    const headers = {'svc-session-id': begun.headers.get('svc-session-id') ?? ''};
+    const body = {language: 'sql', command: 'SELECT 1 AS n'};
+    const isOver = async (): Promise<boolean> =>
+      (await server.ask('/command/db', {headers, body})).status === 404;
+    await eventually('the transaction is ended', isOver, {pollMillis: 2_100});
+  });
+});
+
+test('svc.txSizeMax refuses a transaction that writes more', async () => {
+  await server.rows('CREATE DOCUMENT TYPE Large');
+  const insert = (): Promise<Told> =>
+    server.run(`INSERT INTO Large SET text = '${'x'.repeat(1_500_000)}'`);
+  await under('svc.txSizeMax', [1 << 20, 256 << 20], async () => {
+    assertRefused(await insert(), 413, /svc.txSizeMax/);
+  });
+  assert.equal((await insert()).status, 200);
+});
+
 test('LOAD CSV reads below its folder, only addresses that are let, only so much', async () => {
   const folder = temporaryRoot('settings-csv');
   writeFileSync(join(folder, 'in.csv'), 'one\n');
@@ -109,21 +130,13 @@ test('LOAD CSV reads below its folder, only addresses that are let, only so much
 
 const endless = 'UNWIND range(1, 900000) AS a UNWIND range(1, 9999) AS b RETURN sum(a)';
 
-async function endAll(): Promise<void> {
-  const {text} = await server.ask('/server', {body: {command: 'list queries'}});
-  const {result} = JSON.parse(text) as {readonly result: readonly {readonly id: string}[]};
-  for (const {id} of result) {
-    await server.ask('/server', {body: {command: `terminate query ${id}`}});
-  }
-}
-
 /** Has a statement run until what it answers is called. */
 async function busy(as?: string): Promise<() => Promise<void>> {
   const body = {language: 'cypher', command: endless};
   const ended = server.ask('/query/db', {body, ...(as && {as})});
   await eventually('it runs', async () => (await server.figure('queriesRunning')) > 0);
   return async () => {
-    await endAll();
+    await server.endStatements();
     assert.equal((await ended).status, 409);
   };
 }
@@ -176,7 +189,7 @@ test('svc.queryAdmissionHeapWatermark has the next statement wait for memory', a
     assertComeAgain(await server.query('SELECT 1 AS n'), /no place became free/);
   });
   assert.equal((await server.query('SELECT 1 AS n')).status, 200);
-  await endAll();
+  await server.endStatements();
   await ended;
   await server.set('svc.queryQueueTimeout', 30_000);
 });

@@ -303,6 +303,19 @@ test('a member that is asked to be in good order is not ready without a leader',
   assert.equal((await lax.call('/ready', {as: 'none'})).status, 204);
 });
 
+test('svc.server.readinessHAMaxLag is how far a member may be behind', async context => {
+  const behind = followerState({appliedIndex: 100, commitIndex: 105, leaderCommitIndex: 105});
+  const strict = {'svc.server.readinessRequiresHA': 'true'};
+  for (const [lagMax, status] of [
+    [4, 503],
+    [5, 204],
+  ] as const) {
+    const values = {...strict, 'svc.server.readinessHAMaxLag': String(lagMax)};
+    const {world} = await worldOf(context, behind, values);
+    assert.equal((await world.call('/ready', {as: 'none'})).status, status);
+  }
+});
+
 test('drivers and panels find the cluster in what the server says of itself', async context => {
   const {world} = await worldOf(context, leaderState());
   const {ha} = (await world.call('/server?mode=cluster', {as: 'anna:anna-pass'})).json as {
