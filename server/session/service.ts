@@ -8,24 +8,18 @@
  * the script runner.
  */
 import {setMaxListeners} from 'node:events';
-import {type SearchIndexFigures, searchIndexFigures} from './search/search-figures.ts';
+import type {SearchIndexFigures} from './search/search-figures.ts';
 import type {CachedFamilies, IndexFiles} from '#server/caches/index-caches.ts';
 import {columnsShare, edgesShare, ServerCacheMemory} from '#server/caches/memory-shares.ts';
-import {isStoreDamage, queryTerminated, Refusal} from '#server/base/errors.ts';
+import {isStoreDamage, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
-import type {DatabaseAccess} from '#server/access/decide.ts';
-import {rootName} from '#server/access/users.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {requireDatabaseSetting} from '#server/catalog/database-settings.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {MemoryPool} from '#server/execution/budget.ts';
 import {type KeptHolder, KeptMemory, strangers} from './kept-memory.ts';
-import type {FunctionRegistry, TableFunction} from '#server/execution/function-registry.ts';
-import {
-  type Procedure,
-  type Procedures,
-  proceduresWith,
-} from '#server/languages/cypher/procedures.ts';
+import type {TableFunction} from '#server/execution/function-registry.ts';
+import {type Procedure, proceduresWith} from '#server/languages/cypher/procedures.ts';
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Machine} from '#server/platform/machine.ts';
@@ -37,10 +31,9 @@ import {QueryTimings} from '#server/monitoring/query-timings.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {Engine} from '#server/engine/engine.ts';
-import type {CommitOutcome} from '#server/transactions/commit.ts';
-import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
+import type {Isolation} from '#server/transactions/transaction-contract.ts';
 import type {CompactionThread} from '#server/engine/store-compaction.ts';
-import {Admission, type AdmissionLimits} from './statements/admission.ts';
+import {Admission, type AdmissionLimits, admissionLimits} from './statements/admission.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import {
   type AlignedMember,
@@ -48,15 +41,15 @@ import {
   alignedAlone,
   type ClusterCopies,
 } from '#server/cluster/align.ts';
-import type {DatabaseFiles} from './database/database-check.ts';
 import {ChangeSubscriptions, type SubscriptionLimits} from './connections/change-subscriptions.ts';
-import {DatabaseSession} from './connections/database-session.ts';
+import {ClientTransactions} from './connections/client-transactions.ts';
+import type {DatabaseSession, DatabaseSessionOptions} from './connections/database-session.ts';
+import {DatabaseSessions} from './connections/database-sessions.ts';
 import {withLeader} from '#server/cluster/leadership.ts';
-import {defaultEvaluator} from './schema/default-values.ts';
 import {PrincipalView} from './connections/principal-view.ts';
 import {type Executors, type ServiceLoad, serviceFigures} from './connections/service-figures.ts';
 import {RequestRun, type RequestSurroundings} from './connections/request-run.ts';
-import {refusalOf, unlessCommitted, wasCommitted} from './statements/outcome.ts';
+import {unlessCommitted} from './statements/outcome.ts';
 import {
   type QueryWatch,
   type RegisteredQuery,
@@ -134,9 +127,8 @@ const sessionsMax = 10_000;
 
 export class SessionService implements Service {
   readonly #options: ServiceOptions;
-  readonly #functions: FunctionRegistry;
-  readonly #procedures: Procedures;
   readonly #sessions: TransactionSessions;
+  readonly #transactions: ClientTransactions;
   readonly #queries: RunningQueries;
   readonly #changes: ChangeSubscriptions;
   readonly #timings = new QueryTimings(languages);
@@ -145,11 +137,11 @@ export class SessionService implements Service {
   readonly #memory: KeptMemory;
   readonly #cacheMemory: ServerCacheMemory;
   readonly #admission: Admission;
+  readonly #limits: AdmissionLimits;
   readonly #surroundings: RequestSurroundings;
   readonly #scheduler: Scheduler;
   #moving: Transfers | undefined;
-  /** The session of each database object: one dropped and created again is another. */
-  readonly #databases = new WeakMap<Database, DatabaseSession>();
+  readonly #databases: DatabaseSessions;
 
   constructor(options: ServiceOptions) {
     const {clock, random, timers, settings, machine} = options;
@@ -164,10 +156,6 @@ export class SessionService implements Service {
     threads?.onRelease(() => this.#admission.admitMore());
     this.#cacheMemory = new ServerCacheMemory(settings);
     this.#pool.onShortage(() => this.#cacheMemory.dropAll());
-    const brought = options.procedures ?? [];
-    this.#procedures = proceduresWith(brought.map(({signature}) => signature));
-    const tables = brought.map(({signature, table}) => [signature.name, table] as const);
-    this.#functions = createFunctionRegistry([{tables: Object.fromEntries(tables)}]);
     this.#memory = new KeptMemory(this.#pool, () => ({
       all: settings().get('svc.keptMemoryMax'),
       perUser: settings().get('svc.keptMemoryMaxPerUser'),
@@ -182,22 +170,21 @@ export class SessionService implements Service {
     cluster?.onLeaderChange(() => {
       if (leads === cluster.isLeader) return;
       leads = cluster.isLeader;
-      if (leads) this.#refreshViews();
+      if (leads) for (const {views} of this.#databases.inUse()) void views.followAll();
       else this.#sessions.endWhere(() => true, 'lost-leadership');
     });
     this.#queries = new RunningQueries(clock, this.#queryWatch());
-    const environment: RunEnvironment = {
-      clock,
-      random,
-      timers,
-      memoryBytesMax: () => settings().get('svc.queryMemoryMax'),
-      valueBytesMax: () => settings().get('svc.queryValueSizeMax'),
-      pool: this.#pool,
-      timeoutMs: () => settings().get('svc.command.timeout'),
-      javascriptMs: () => settings().get('svc.javascript.networkCallTimeout'),
-      takesWrites: () => cluster?.isLeader ?? true,
-    };
+    const environment = runEnvironment(options, this.#pool);
     const {sourceReader, security} = options;
+    this.#databases = new DatabaseSessions({
+      ...options,
+      ...functionsOf(options.procedures ?? []),
+      compactions: options.compactions,
+      environment,
+      memory: this.#memory,
+      cacheMemory: this.#cacheMemory,
+      scheduler: this.#scheduler,
+    });
     this.#changes = this.#makeChanges();
     this.#surroundings = {
       sourceReader,
@@ -206,8 +193,8 @@ export class SessionService implements Service {
       serverOf: principal => new PrincipalView(principal, this, security),
       ended: (database, failure) => this.#met(database, failure),
     };
-    const limits = this.#admissionLimits();
-    this.#admission = new Admission(() => limits, timers);
+    this.#limits = admissionLimits(settings, machine, this.#pool);
+    this.#admission = new Admission(() => this.#limits, timers);
     this.#pool.onRelease(() => this.#admission.admitMore());
     this.#runner = new StatementRunner({
       environment,
@@ -219,6 +206,9 @@ export class SessionService implements Service {
       align: (database, signal) => this.#align(database, signal),
       transfer: (database, command, signal) => this.#transfers().run(database, command, signal),
     });
+    this.#transactions = new ClientTransactions(this.#sessions, (session, transaction) =>
+      this.#runner.committed(session, transaction),
+    );
   }
 
   #queryWatch(): QueryWatch {
@@ -233,46 +223,13 @@ export class SessionService implements Service {
     const rights = {
       // Root is not always a user of this server's own, and cannot be dropped.
       current: (who: Principal) => security.principalOf(who.name) ?? (who.root ? who : undefined),
-      access: (who: Principal, database: string) => this.#access(who, database),
+      access: (who: Principal, database: string) => this.#databases.access(who, database),
     };
     const limits = (): SubscriptionLimits => ({
       countMax: settings().get('svc.changes.subscriptionsMax'),
       countMaxOfUser: settings().get('svc.changes.subscriptionsMaxPerUser'),
     });
     return new ChangeSubscriptions(rights, limits, () => timers.yield());
-  }
-
-  /** Refreshes the databases that are in use here; the others follow when they are opened. */
-  #refreshViews(): void {
-    const {engine} = this.#options;
-    for (const name of engine.databases()) {
-      const database = engine.status(name) === 'open' ? engine.database(name) : undefined;
-      if (database !== undefined) void this.#databases.get(database)?.views.followAll();
-    }
-  }
-
-  /** Reads the limits anew whenever they are asked for. */
-  #admissionLimits(): AdmissionLimits {
-    const {settings, machine} = this.#options;
-    const pool = this.#pool;
-    return {
-      get concurrentMax() {
-        const concurrent = settings().get('svc.queryMaxConcurrent');
-        return concurrent < 0 ? 2 * machine.processors : concurrent;
-      },
-      get concurrentMaxOfUser() {
-        return settings().get('svc.queryMaxConcurrentPerUser');
-      },
-      get memoryIsShort() {
-        return pool.share > settings().get('svc.queryAdmissionHeapWatermark') / 100;
-      },
-      get queueTimeoutMs() {
-        return settings().get('svc.queryQueueTimeout');
-      },
-      get queueLengthMax() {
-        return settings().get('svc.queryQueueMaxSize');
-      },
-    };
   }
 
   get load(): ServiceLoad {
@@ -290,7 +247,7 @@ export class SessionService implements Service {
   /** Places of the admission of statements, and threads of long reads. */
   executors(): Executors {
     const {threads} = this.#options;
-    const {concurrentMax, queueLengthMax} = this.#admissionLimits();
+    const {concurrentMax, queueLengthMax} = this.#limits;
     const {queued} = this.#admission;
     return {
       query: {
@@ -339,8 +296,8 @@ export class SessionService implements Service {
   run(who: Principal, request: RunRequest): Promise<ResultCursor> | ResultCursor {
     this.#options.onRequest?.(request.connection);
     const principal = this.#options.security.current(who);
-    const access = this.#access(principal, request.database);
-    const session = this.#open(request.database);
+    const access = this.#databases.access(principal, request.database);
+    const session = this.#databases.open(request.database);
     const registered = this.#queries.start(principal.name, request);
     const parts = new RequestRun(registered, session, {principal, access}, this.#surroundings);
     try {
@@ -382,9 +339,11 @@ export class SessionService implements Service {
   }
 
   needsLeader(principal: Principal, request: RunRequest): boolean | Promise<boolean> {
-    this.#access(principal, request.database);
     const {timers} = this.#runner.environment;
-    return mayWrite({session: this.#open(request.database), request}, timers);
+    return mayWrite(
+      {session: this.#databases.openFor(principal, request.database), request},
+      timers,
+    );
   }
 
   async rows(principal: Principal, request: RowsRequest): Promise<RowCursor> {
@@ -392,9 +351,9 @@ export class SessionService implements Service {
   }
 
   async prepare(principal: Principal, request: RowsRequest): Promise<StatementDescription> {
-    const access = this.#access(principal, request.database);
+    const access = this.#databases.access(principal, request.database);
     const {timers} = this.#runner.environment;
-    const session = this.#open(request.database);
+    const session = this.#databases.open(request.database);
     const mayRead = (type: string): boolean => access.allowsOnType('readRecord', type);
     return describe({session, request: typedRequest(request)}, timers, mayRead);
   }
@@ -414,8 +373,11 @@ export class SessionService implements Service {
   }
 
   async changes(principal: Principal, request: ChangesRequest): Promise<ChangeSubscription> {
-    this.#access(principal, request.database);
-    return this.#changes.open(principal, this.#open(request.database), request);
+    return this.#changes.open(
+      principal,
+      this.#databases.openFor(principal, request.database),
+      request,
+    );
   }
 
   connect(): ClientConnection {
@@ -440,13 +402,9 @@ export class SessionService implements Service {
     isolation: Isolation,
     {tag, connection}: TransactionContext = {},
   ): Promise<string> {
-    this.#access(principal, database);
-    // Nobody would end it.
-    if (connection?.signal.aborted === true) throw queryTerminated();
-    const {database: opened} = this.#open(database);
-    const transaction = opened.begin(isolation);
+    const session = this.#databases.openFor(principal, database);
     const owner = {user: principal.name, tag, connection};
-    return Promise.resolve(this.#sessions.add(owner, database, transaction));
+    return Promise.resolve(this.#transactions.begin(owner, session, isolation));
   }
 
   async commit(
@@ -455,45 +413,13 @@ export class SessionService implements Service {
     transactionId: string,
     requestId: string | undefined,
   ): Promise<void> {
-    this.#access(principal, database);
-    const session = this.#open(database);
-    // A commit whose answer was lost is asked for again; it happened once.
-    if (this.#sessions.wasCommitted(principal.name, transactionId)) return;
-    const isLive = this.#sessions.isLive(principal.name, database, transactionId);
-    // The leader that lost it may have been another one.
-    if (!isLive && (await wasCommitted(session.database, requestId))) return;
-    const held = await this.#sessions.hold(principal.name, database, transactionId);
-    const {transaction} = held;
-    held.end();
-    // Ended by a statement before: nothing is left to commit.
-    if (transaction === undefined) return;
-    // Who asks while it is under way, or when its outcome is lost, is not told that it is gone.
-    this.#sessions.committed(principal.name, transactionId, 'unknown');
-    const outcome = await this.#commit(transaction, transactionId, requestId);
-    if (outcome.kind === 'conflict' || outcome.kind === 'refused') {
-      this.#sessions.notCommitted(transactionId);
-    } else if (outcome.kind !== 'unknown') this.#sessions.committed(principal.name, transactionId);
-    const refusal = refusalOf(outcome);
-    if (refusal !== undefined) throw refusal;
-    await this.#runner.committed(session, transaction);
-  }
-
-  async #commit(
-    transaction: Transaction,
-    transactionId: string,
-    requestId: string | undefined,
-  ): Promise<CommitOutcome> {
-    try {
-      return await transaction.commit(requestId);
-    } catch (error) {
-      // Refused before anything was appended.
-      this.#sessions.notCommitted(transactionId);
-      throw error;
-    }
+    const session = this.#databases.openFor(principal, database);
+    const user = principal.name;
+    await this.#transactions.commit({user, session, id: transactionId, requestId});
   }
 
   async rollback(principal: Principal, database: string, transactionId: string): Promise<void> {
-    this.#access(principal, database);
+    this.#databases.access(principal, database);
     await this.#sessions.rollback(principal.name, database, transactionId);
   }
 
@@ -514,16 +440,7 @@ export class SessionService implements Service {
   }
 
   searchFigures(): ReadonlyMap<string, readonly SearchIndexFigures[]> {
-    const {engine} = this.#options;
-    const found = new Map<string, readonly SearchIndexFigures[]>();
-    for (const name of engine.databases()) {
-      const database = engine.database(name);
-      const session = database && this.#databases.get(database);
-      if (session === undefined) continue;
-      const figures = searchIndexFigures(session.schema.catalog, session.kept);
-      if (figures.length > 0) found.set(name, figures);
-    }
-    return found;
+    return this.#databases.searchFigures();
   }
 
   async createDatabase(principal: Principal, name: string): Promise<void> {
@@ -537,7 +454,7 @@ export class SessionService implements Service {
     const {engine} = this.#options;
     const database = engine.status(name) === 'fenced' ? undefined : engine.database(name);
     await withLeader(() => engine.dropDatabase(name));
-    if (database !== undefined) this.#databases.get(database)?.close();
+    if (database !== undefined) this.#databases.close(database);
   }
 
   /**
@@ -546,17 +463,12 @@ export class SessionService implements Service {
    */
   databaseDropped(database: Database): void {
     this.#endUsersOf(database.name, database.refusal);
-    this.#databases.get(database)?.close();
+    this.#databases.close(database);
   }
 
   /** This server takes commits from now on: what another one left unfinished goes on here. */
   resumeWork(): void {
-    const {engine} = this.#options;
-    for (const name of engine.databases()) {
-      if (engine.status(name) !== 'open') continue;
-      const database = engine.database(name);
-      if (database !== undefined) this.#databases.get(database)?.resumeWork();
-    }
+    for (const session of this.#databases.inUse()) session.resumeWork();
   }
 
   #endUsersOf(name: string, reason?: Refusal): void {
@@ -575,7 +487,7 @@ export class SessionService implements Service {
     const {engine} = this.#options;
     const database = engine.status(name) === 'fenced' ? undefined : engine.database(name);
     engine.closeDatabase(name);
-    if (database !== undefined) this.#databases.get(database)?.close();
+    if (database !== undefined) this.#databases.close(database);
     this.#sessions.endWhere(session => session.database === name);
     return Promise.resolve();
   }
@@ -586,7 +498,7 @@ export class SessionService implements Service {
     if (database === undefined)
       throw new Refusal('database.missing', `there is no database ${name}`);
     const setting = requireDatabaseSetting(key);
-    const {executor} = this.#session(database);
+    const {executor} = this.#databases.of(database);
     await withLeader(() => executor.run({kind: 'alter-database', setting, value}, undefined));
   }
 
@@ -602,13 +514,11 @@ export class SessionService implements Service {
   }
 
   schemaOf(principal: Principal, name: string): Catalog {
-    this.#access(principal, name);
-    return this.#open(name).schema.catalog;
+    return this.#databases.openFor(principal, name).schema.catalog;
   }
 
   progress(principal: Principal, name: string): readonly WorkProgress[] {
-    this.#access(principal, name);
-    return this.#open(name).work.list();
+    return this.#databases.openFor(principal, name).work.list();
   }
 
   /**
@@ -623,7 +533,7 @@ export class SessionService implements Service {
     const {engine} = this.#options;
     const database = engine.status(name) === 'open' ? engine.database(name) : undefined;
     if (database === undefined) return () => {};
-    const board = this.#session(database).work;
+    const board = this.#databases.of(database).work;
     const work = board.begin(operation, 1);
     const total = (): number | undefined => (figures.total > 0 ? figures.total : undefined);
     work.next({name: operation, total, done: () => figures.done});
@@ -672,14 +582,12 @@ export class SessionService implements Service {
 
   /** A database as imports and exports see it. */
   importSession(principal: Principal, name: string): ImportSession {
-    this.#access(principal, name);
-    return new ImportSession(this, principal, this.#open(name));
+    return new ImportSession(this, principal, this.#databases.openFor(principal, name));
   }
 
   /** The session state of a database that the principal may use; for bulk loads. */
   databaseSession(principal: Principal, name: string): DatabaseSession {
-    this.#access(principal, name);
-    return this.#open(name);
+    return this.#databases.openFor(principal, name);
   }
 
   /** The engine can be closed then: no thread holds a view. */
@@ -695,93 +603,35 @@ export class SessionService implements Service {
       query => matches(query) && (principal.root || query.user === principal.name),
     );
   }
+}
 
-  /** A database that does not exist and one that is not granted are told apart for root only. */
-  #access(who: Principal, name: string): DatabaseAccess {
-    const {security} = this.#options;
-    const principal = security.current(who);
-    const access = security.access(principal, name);
-    if (access !== undefined) return access;
-    throw new Refusal(
-      'security.denied',
-      `User '${principal.name}' has not access to database '${name.slice(0, 128)}'`,
-    );
-  }
+/** What every run of a statement shares. */
+function runEnvironment(
+  {clock, random, timers, settings, cluster}: ServiceOptions,
+  pool: MemoryPool,
+): RunEnvironment {
+  return {
+    clock,
+    random,
+    timers,
+    memoryBytesMax: () => settings().get('svc.queryMemoryMax'),
+    valueBytesMax: () => settings().get('svc.queryValueSizeMax'),
+    pool,
+    timeoutMs: () => settings().get('svc.command.timeout'),
+    javascriptMs: () => settings().get('svc.javascript.networkCallTimeout'),
+    takesWrites: () => cluster?.isLeader ?? true,
+  };
+}
 
-  #open(name: string): DatabaseSession {
-    const database = this.#options.engine.database(name);
-    if (database === undefined) {
-      const closed = this.#options.engine.status(name) === 'closed';
-      throw new Refusal(
-        'database.not-found',
-        `Database '${name.slice(0, 128)}' ${closed ? 'is closed' : 'is not available'}`,
-      );
-    }
-    return this.#session(database);
-  }
-
-  /** @throws {Refusal} `security.denied`. */
-  #guardOf(user: string, database: string): StatementContext['guard'] {
-    if (user === rootName) return undefined;
-    const {security} = this.#options;
-    const principal = security.principalOf(user);
-    const access = principal && security.access(principal, database);
-    if (access !== undefined) return {access, user};
-    const message = `User '${user}', in whose name it runs, may not use database '${database}'`;
-    throw new Refusal('security.denied', `${message}: have another user make it anew`);
-  }
-
-  #filesOf(name: string): DatabaseFiles {
-    const {engine} = this.#options;
-    return {
-      unreferenced: () => engine.unreferencedFiles(name),
-      remove: file => engine.removeUnreferencedFile(name, file),
-      shortageFor: bytes => engine.shortageFor(bytes),
-    };
-  }
-
-  #session(database: Database): DatabaseSession {
-    const known = this.#databases.get(database);
-    if (known !== undefined) return known;
-    const {settings} = this.#options;
-    const functions = this.#functions;
-    const session: DatabaseSession = new DatabaseSession(database, {
-      families: this.#options.families,
-      indexFiles: this.#options.indexFiles?.(database.id),
-      functions,
-      procedures: this.#procedures,
-      javascript: this.#options.javascript,
-      settings,
-      environment: this.#runner.environment,
-      scheduler: this.#scheduler,
-      memory: this.#memory,
-      limits: {
-        get depthMax() {
-          return settings().get('svc.parser.depthMax');
-        },
-        get textLengthMax() {
-          return settings().get('svc.parser.statementSizeMax');
-        },
-        get columnsMax() {
-          return settings().get('svc.parser.columnsMax');
-        },
-      },
-      recordBytesMax: settings().get('svc.recordSizeMax'),
-      indexKeyBytesMax: settings().get('svc.indexKeySizeMax'),
-      files: this.#filesOf(database.name),
-      compactions: this.#options.compactions,
-      staleReadCheck: settings().get('svc.txStaleReadCheck'),
-      cacheMemory: this.#cacheMemory,
-      patterns: {
-        date: settings().get('svc.dateFormat'),
-        dateTime: settings().get('svc.dateTimeFormat'),
-      },
-      guardOf: user => this.#guardOf(user, database.name),
-      defaultsOf: catalog => defaultEvaluator(catalog, functions, this.#options),
-    });
-    this.#databases.set(database, session);
-    return session;
-  }
+/** Functions and procedures of all languages, with those that are brought along. */
+function functionsOf(
+  brought: readonly CustomProcedure[],
+): Pick<DatabaseSessionOptions, 'functions' | 'procedures'> {
+  const tables = brought.map(({signature, table}) => [signature.name, table] as const);
+  return {
+    functions: createFunctionRegistry([{tables: Object.fromEntries(tables)}]),
+    procedures: proceduresWith(brought.map(({signature}) => signature)),
+  };
 }
 
 function requireRoot(principal: Principal): void {

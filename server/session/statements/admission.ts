@@ -15,7 +15,10 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {FairQueue} from '#server/security/fair-queue.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import type {MemoryPool} from '#server/execution/budget.ts';
 import type {Timers} from '#server/platform/clock.ts';
+import type {Machine} from '#server/platform/machine.ts';
 
 export interface AdmissionLimits {
   /** 0 switches this bound off. */
@@ -26,6 +29,32 @@ export interface AdmissionLimits {
   readonly memoryIsShort: boolean;
   readonly queueTimeoutMs: number;
   readonly queueLengthMax: number;
+}
+
+/** Reads the limits anew whenever they are asked for. */
+export function admissionLimits(
+  settings: () => Settings,
+  machine: Machine,
+  pool: MemoryPool,
+): AdmissionLimits {
+  return {
+    get concurrentMax() {
+      const concurrent = settings().get('svc.queryMaxConcurrent');
+      return concurrent < 0 ? 2 * machine.processors : concurrent;
+    },
+    get concurrentMaxOfUser() {
+      return settings().get('svc.queryMaxConcurrentPerUser');
+    },
+    get memoryIsShort() {
+      return pool.share > settings().get('svc.queryAdmissionHeapWatermark') / 100;
+    },
+    get queueTimeoutMs() {
+      return settings().get('svc.queryQueueTimeout');
+    },
+    get queueLengthMax() {
+      return settings().get('svc.queryQueueMaxSize');
+    },
+  };
 }
 
 /** What a statement that was let in holds. */

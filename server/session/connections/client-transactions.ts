@@ -1,0 +1,72 @@
+/** Transactions of clients over several requests: begun, committed, rolled back. */
+import {queryTerminated} from '#server/base/errors.ts';
+import type {CommitOutcome} from '#server/transactions/commit.ts';
+import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
+import {refusalOf, wasCommitted} from '../statements/outcome.ts';
+import type {DatabaseSession} from './database-session.ts';
+import type {SessionOwner, TransactionSessions} from './transaction-sessions.ts';
+
+/** Does what follows from a commit. */
+type Committed = (session: DatabaseSession, transaction: Transaction) => Promise<void>;
+
+/** One transaction, whose owner may use its database. */
+interface OwnedTransaction {
+  readonly user: string;
+  readonly session: DatabaseSession;
+  readonly id: string;
+  readonly requestId: string | undefined;
+}
+
+export class ClientTransactions {
+  readonly #sessions: TransactionSessions;
+  readonly #committed: Committed;
+
+  constructor(sessions: TransactionSessions, committed: Committed) {
+    this.#sessions = sessions;
+    this.#committed = committed;
+  }
+
+  /** @returns Its id. */
+  begin(owner: SessionOwner, {database}: DatabaseSession, isolation: Isolation): string {
+    // Nobody would end it.
+    if (owner.connection?.signal.aborted === true) throw queryTerminated();
+    return this.#sessions.add(owner, database.name, database.begin(isolation));
+  }
+
+  /** @throws {Refusal} what the commit was refused for. */
+  async commit({user, session, id, requestId}: OwnedTransaction): Promise<void> {
+    // A commit whose answer was lost is asked for again; it happened once.
+    if (this.#sessions.wasCommitted(user, id)) return;
+    const {database} = session;
+    const isLive = this.#sessions.isLive(user, database.name, id);
+    // The leader that lost it may have been another one.
+    if (!isLive && (await wasCommitted(database, requestId))) return;
+    const held = await this.#sessions.hold(user, database.name, id);
+    const {transaction} = held;
+    held.end();
+    // Ended by a statement before: nothing is left to commit.
+    if (transaction === undefined) return;
+    // Who asks while it is under way, or when its outcome is lost, is not told that it is gone.
+    this.#sessions.committed(user, id, 'unknown');
+    const outcome = await this.#outcome(transaction, id, requestId);
+    if (outcome.kind === 'conflict' || outcome.kind === 'refused') this.#sessions.notCommitted(id);
+    else if (outcome.kind !== 'unknown') this.#sessions.committed(user, id);
+    const refusal = refusalOf(outcome);
+    if (refusal !== undefined) throw refusal;
+    await this.#committed(session, transaction);
+  }
+
+  async #outcome(
+    transaction: Transaction,
+    id: string,
+    requestId: string | undefined,
+  ): Promise<CommitOutcome> {
+    try {
+      return await transaction.commit(requestId);
+    } catch (error) {
+      // Refused before anything was appended.
+      this.#sessions.notCommitted(id);
+      throw error;
+    }
+  }
+}
