@@ -3,7 +3,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
-import type {AgentEndpoint} from '#server/protocols/http/routes/agents.ts';
+import type {AgentEndpoint} from '#server/protocols/http/agent-endpoint.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Service} from '#server/session/session.ts';

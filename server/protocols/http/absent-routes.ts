@@ -2,8 +2,8 @@
  * Routes that clients of such servers know and that are not here: whoever asks one is told so by
  * its name, where another unknown path is a bare 404.
  */
+import {basePath} from './protocol-names.ts';
 import {PlainFailure} from './message/failure.ts';
-import {basePath} from './router.ts';
 
 /** What the paths below a prefix are about. */
 const absent: readonly (readonly [prefix: string, what: string])[] = [

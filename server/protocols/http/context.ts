@@ -1,8 +1,9 @@
 /**
  * What all requests of one HTTP server share: its parts, its settings, and how it makes ids.
  */
+import type {AgentEndpoint} from './agent-endpoint.ts';
 import {setMaxListeners} from 'node:events';
-import type {IncomingMessage} from 'node:http';
+import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {Socket} from 'node:net';
 import type {AdministrationParts} from '#server/administration/command.ts';
 import type {Settings} from '#server/base/setting-values.ts';
@@ -20,12 +21,11 @@ import type {Principal} from '#server/security/principal.ts';
 import type {Service} from '#server/session/session.ts';
 import type {SnapshotSource} from '#server/cluster/snapshot-source.ts';
 import {AllowedOrigins} from './message/cross-origin.ts';
-import type {Exchange} from './message/exchange.ts';
 import {IdempotentAnswers} from './message/idempotency.ts';
 import {LeaderGateway} from './relay/leader-gateway.ts';
 import type {MemberCopies} from './relay/member-copies.ts';
 import type {PeerClient} from './relay/peer-client.ts';
-import type {AgentEndpoint} from './routes/agents.ts';
+
 import {RequestTimings} from './request-timings.ts';
 import {Transport} from './transport.ts';
 
@@ -67,6 +67,14 @@ export interface KnownCredentials {
   readonly generation: number;
 }
 
+/** The last request that was begun on a socket, for when its connection breaks. */
+interface BegunRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Told when the body will never be complete though the client still reads. */
+  readonly onBodyLost: (() => void) | undefined;
+}
+
 export class HttpContext {
   readonly options: HttpOptions;
   readonly service: Service;
@@ -83,8 +91,7 @@ export class HttpContext {
   readonly replayProtection: string;
   /** Credentials kept for each socket: requests of one connection mostly bring the same ones. */
   readonly credentials = new WeakMap<object, KnownCredentials>();
-  /** The last request that was begun on each socket. */
-  readonly exchanges = new WeakMap<Socket, Exchange>();
+  readonly begun = new WeakMap<Socket, BegunRequest>();
   /** Where it listens, by protocol. */
   readonly ports: Record<string, number> = {};
   /** Set when the server closes: answers then end their connections. */

@@ -1,6 +1,7 @@
 /**
  * From a request to its handler: size, route, credentials, repeated ids, in this order.
  */
+import {basePath, sessionHeader} from './protocol-names.ts';
 import {refuseAbsent} from './absent-routes.ts';
 import {hash} from 'node:crypto';
 import type {IncomingMessage, ServerResponse} from 'node:http';
@@ -11,14 +12,14 @@ import {authenticate} from './message/authentication.ts';
 import {checkDeclaredLength} from './message/body.ts';
 import type {HttpContext} from './context.ts';
 import {checkSite, isPreflight, preflightHeaders} from './message/cross-origin.ts';
-import {Exchange, sessionHeader} from './message/exchange.ts';
+import {Exchange} from './message/exchange.ts';
 import {PlainFailure} from './message/failure.ts';
 import {clusterTokenHeader, invalidToken} from './relay/forwarded-headers.ts';
 import type {StoredAnswer} from './message/idempotency.ts';
 import {answerRoot} from './documentation/root-page.ts';
 import {trace} from './request-timings.ts';
 import {answerScrape, scrapePath} from './routes/prometheus.ts';
-import {basePath, type Match, type Route, type Router, type UserOperation} from './router.ts';
+import type {Match, Route, Router, UserOperation} from './router.ts';
 import {requestedConsistency} from './routes/statement.ts';
 
 /** Answers one request, whatever it is. Rejects for a defect only. */
@@ -31,9 +32,10 @@ export async function dispatch(
 ): Promise<void> {
   const exchange = new Exchange(context, request, response);
   exchange.awaitsContinue = awaitsContinue;
-  context.exchanges.set(request.socket, exchange);
+  context.begun.set(request.socket, exchange);
   context.timings?.watch(exchange);
-  if (context.options.traces !== undefined) trace(exchange, context.options.traces);
+  const {traces, clock} = context.options;
+  if (traces !== undefined) trace(exchange, traces, () => clock.monotonic());
   try {
     checkCoding(request);
     exchange.allowedOrigin = context.origins.of(request);

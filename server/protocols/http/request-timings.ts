@@ -7,17 +7,27 @@
  * succeeded, so that nobody makes series up, and left out when there are too many.
  * Source: docs/monitoring.md.
  */
+import {basePath} from './protocol-names.ts';
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {DurationHistogram} from '#server/monitoring/duration-histogram.ts';
 import type {Figures} from '#server/monitoring/figures.ts';
 import {type Telemetry, traceParentOf} from '#server/monitoring/telemetry.ts';
 import {Timings} from '#server/monitoring/timings.ts';
-import type {Exchange} from './message/exchange.ts';
-import {basePath} from './router.ts';
 
 /** The status of a request whose client was gone before the answer began. */
 const goneStatus = 499;
 const firstFailure = 400;
+
+/** What of a request and its answer is timed. */
+interface TimedExchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** When its head had come, of the monotonic clock. */
+  readonly begunAt: number;
+  readonly routePath: string;
+  readonly database: string;
+  header(name: string): string | undefined;
+}
 
 interface TimedRequest {
   readonly method: string;
@@ -45,7 +55,7 @@ export class RequestTimings {
   }
 
   /** Times the request of an exchange that has just begun, until its answer is out. */
-  watch(exchange: Exchange): void {
+  watch(exchange: TimedExchange): void {
     const {request, response, begunAt} = exchange;
     response.once('close', () => {
       const histogram = this.of({
@@ -79,8 +89,12 @@ export class RequestTimings {
 }
 
 /** Gives a span of the request of an exchange that has just begun, when its answer is out. */
-export function trace(exchange: Exchange, traces: Pick<Telemetry, 'add'>): void {
-  const {request, response, begunAt, context} = exchange;
+export function trace(
+  exchange: TimedExchange,
+  traces: Pick<Telemetry, 'add'>,
+  now: () => number,
+): void {
+  const {request, response, begunAt} = exchange;
   response.once('close', () => {
     const span = {
       method: methodOf(request),
@@ -88,7 +102,7 @@ export function trace(exchange: Exchange, traces: Pick<Telemetry, 'add'>): void 
       status: statusOf(response),
       database: exchange.database,
       begunAt,
-      endedAt: context.options.clock.monotonic(),
+      endedAt: now(),
     };
     traces.add(span, traceParentOf(exchange.header('traceparent')));
   });

@@ -7,6 +7,7 @@
 import type {Principal} from '#server/security/principal.ts';
 import type {Exchange} from './message/exchange.ts';
 import {PlainFailure} from './message/failure.ts';
+import {basePath} from './protocol-names.ts';
 
 export type Handler = (exchange: Exchange, principal: Principal) => Promise<void> | void;
 export type OpenHandler = (exchange: Exchange) => Promise<void> | void;
@@ -56,8 +57,6 @@ interface Pattern {
   readonly segments: readonly string[];
   readonly takesRest: boolean;
 }
-
-export const basePath = '/api/v1/';
 
 export class Router {
   readonly #byFirst = new Map<string, Pattern[]>();

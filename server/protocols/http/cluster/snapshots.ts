@@ -10,8 +10,8 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {SnapshotContent, SnapshotSource} from '#server/cluster/snapshot-source.ts';
 import {byMember} from './cluster-call.ts';
-import {clientGone, type Exchange} from '../message/exchange.ts';
-import {PlainFailure} from '../message/failure.ts';
+import type {Exchange} from '../message/exchange.ts';
+import {PlainFailure, clientGone} from '../message/failure.ts';
 import type {Route} from '../router.ts';
 
 export const snapshotRoutes: readonly Route[] = [

@@ -4,11 +4,12 @@
  * Served by express, which is loaded at the first request for one of them, so that a start does
  * not wait for it. The page needs nothing from outside: no scripts or styles of other hosts.
  */
+import {basePath} from '../protocol-names.ts';
 import type {Express} from 'express';
 import {vocabularies, type Vocabulary} from '#server/session/vocabulary.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {openApiDocument} from './openapi.ts';
-import {basePath, type Route} from '../router.ts';
+import type {Route} from '../router.ts';
 
 export function documentationRoutes(): readonly Route[] {
   let loaded: Promise<Express> | undefined;

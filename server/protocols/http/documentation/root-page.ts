@@ -1,7 +1,8 @@
 /**
  * What lies outside the API: a first page at `/`, nothing else.
  */
-import {basePath} from '../router.ts';
+
+import {basePath} from '../protocol-names.ts';
 import {type Exchange, jsonType} from '../message/exchange.ts';
 
 const htmlType = 'text/html; charset=utf-8';

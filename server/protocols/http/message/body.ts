@@ -9,8 +9,15 @@
 import type {IncomingMessage} from 'node:http';
 import {Refusal} from '#server/base/errors.ts';
 import type {KeptHolder} from '#server/session/kept-memory.ts';
-import type {HttpContext} from '../context.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import type {Timers} from '#server/platform/clock.ts';
 import {PlainFailure} from './failure.ts';
+
+/** What bounds a body. */
+interface BodyContext {
+  readonly settings: Settings;
+  readonly options: {readonly timers: Timers};
+}
 
 const largeBytes = 1 << 20;
 const empty = Buffer.alloc(0);
@@ -23,7 +30,7 @@ export function declaredLength(request: IncomingMessage): number | undefined {
 }
 
 /** Refuses a body that says it is too large. @throws {PlainFailure} 413. */
-export function checkDeclaredLength(request: IncomingMessage, context: HttpContext): void {
+export function checkDeclaredLength(request: IncomingMessage, context: BodyContext): void {
   const length = declaredLength(request);
   if (length === undefined || length === 0) return;
   const sizeMax = context.settings.get('svc.server.httpBodyContentMaxSize');
@@ -38,7 +45,7 @@ export function checkDeclaredLength(request: IncomingMessage, context: HttpConte
  */
 export function readBody(
   request: IncomingMessage,
-  context: HttpContext,
+  context: BodyContext,
   keep: () => KeptHolder,
 ): Promise<Buffer> | Buffer {
   const length = declaredLength(request);
@@ -54,7 +61,7 @@ export function readBody(
 
 class BodyReader {
   readonly #request: IncomingMessage;
-  readonly #context: HttpContext;
+  readonly #context: BodyContext;
   readonly #done: (outcome: Buffer | Error) => void;
   readonly #sizeMax: number;
   readonly #chunks: Buffer[] = [];
@@ -67,7 +74,7 @@ class BodyReader {
 
   constructor(
     request: IncomingMessage,
-    {context, keep}: {readonly context: HttpContext; readonly keep: () => KeptHolder},
+    {context, keep}: {readonly context: BodyContext; readonly keep: () => KeptHolder},
     done: (outcome: Buffer | Error) => void,
   ) {
     this.#keep = keep;

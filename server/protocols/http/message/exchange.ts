@@ -23,14 +23,13 @@ import {
 import {originHeaders} from './cross-origin.ts';
 import {checkDeclaredLength, declaredLength, readBody} from './body.ts';
 import type {HttpContext} from '../context.ts';
-import {type FailureAnswer, failureAnswer, PlainFailure} from './failure.ts';
+import {clientGone, type FailureAnswer, failureAnswer} from './failure.ts';
 import type {StoredAnswer} from './idempotency.ts';
 import {parseBody} from './json-body.ts';
-import {basePath} from '../router.ts';
+import {basePath, sessionHeader} from '../protocol-names.ts';
 
 export const jsonType = 'application/json';
 export const ndjsonType = 'application/x-ndjson';
-export const sessionHeader = 'svc-session-id';
 
 /** What of an answer's head is known before its coding. */
 interface CompressedHead {
@@ -386,8 +385,4 @@ const withoutSession: ReadonlySet<string> = new Set(['transaction.gone', 'transa
 /** Whether the session that the request named is no session of the server after this failure. */
 export function endsSession(error: unknown): boolean {
   return error instanceof Refusal && withoutSession.has(error.code);
-}
-
-export function clientGone(): PlainFailure {
-  return new PlainFailure(408, 'The client is gone');
 }

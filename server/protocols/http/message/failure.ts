@@ -119,3 +119,7 @@ function causeChain(error: Error): string {
   }
   return messages.join(' -> ').replaceAll(/\s*[\r\n]+\s*/g, ' ');
 }
+
+export function clientGone(): PlainFailure {
+  return new PlainFailure(408, 'The client is gone');
+}

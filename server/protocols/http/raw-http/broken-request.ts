@@ -22,7 +22,7 @@ export function answerBroken(context: HttpContext, error: Error, socket: Socket)
     socket.destroy();
     return;
   }
-  const exchange = context.exchanges.get(socket);
+  const exchange = context.begun.get(socket);
   const response = exchange?.response;
   if (exchange !== undefined && response !== undefined && !response.writableFinished) {
     if (exchange.request.complete) {

@@ -6,6 +6,7 @@
  * written here, whatever it is. Bytes that come meanwhile wait. Invariant H3: no byte of a
  * request is acted upon twice, and none is lost on the way to node's server.
  */
+import {clientGone} from '../message/failure.ts';
 import type {Socket} from 'node:net';
 import {AssertionFailure} from '#server/base/assert.ts';
 import {isLocalCopyDamaged} from '#server/cluster/leadership.ts';
@@ -21,7 +22,7 @@ import {
   CompressedPieces,
   isCompressed,
 } from '../message/compression.ts';
-import {clientGone, endsSession, jsonType, loggedFailure} from '../message/exchange.ts';
+import {endsSession, jsonType, loggedFailure} from '../message/exchange.ts';
 import type {RawHttpListener} from './raw-http-listener.ts';
 import {invalidToken} from '../relay/forwarded-headers.ts';
 import {headBytesMax, type RequestHead} from './request-head.ts';

@@ -6,8 +6,9 @@
  * byte not yet answered, to node's server for good. So node's parser judges whatever is odd, and
  * its clocks judge whoever is slow: a request that is not whole within a tick or two goes there
  * as well. One coarse timer serves all connections, and none runs without connections.
- * Why: docs/design/0005-fast-rawHttp.md.
+ * Why: docs/design/0005-raw-http-path.md.
  */
+import {basePath} from '../protocol-names.ts';
 import type {Socket} from 'node:net';
 import {ResponseBuffer} from './response-buffer.ts';
 import type {HttpContext} from '../context.ts';
@@ -15,7 +16,6 @@ import {ResponseHeaders} from './response-headers.ts';
 import {RawHttpConnection} from './raw-http-connection.ts';
 import {parseRequestHead} from './request-head.ts';
 import {CachedRequestHead} from './request-head-cache.ts';
-import {basePath} from '../router.ts';
 
 /** Gives a socket to node's server, `bytes` first. */
 export type NodeHttpFallback = (socket: Socket, bytes: Buffer) => void;

@@ -8,6 +8,7 @@
  * Source: RFC 9112, sections 3 to 6; docs/design/0005-fast-rawHttp.md.
  */
 
+import {conversationHeader} from '../protocol-names.ts';
 import {
   clusterTokenHeader,
   forwardedMark,
@@ -15,7 +16,7 @@ import {
   type PeerCredentials,
 } from '../relay/forwarded-headers.ts';
 import {acceptedCoding, type Coding} from '../message/compression.ts';
-import {conversationHeader} from '../routes/agents.ts';
+
 import {readConsistencies, type ReadConsistency} from '#server/cluster/read-consistency-gate.ts';
 
 type LaneRoute = 'query' | 'command' | 'begin' | 'commit' | 'rollback' | 'mcp';

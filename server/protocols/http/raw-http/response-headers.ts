@@ -5,10 +5,11 @@
  * in front of its body from its last byte to its first, as bytes: joining, flattening and encoding
  * a text for it would cost more than the rest of the answer.
  */
+import {sessionHeader} from '../protocol-names.ts';
 import {STATUS_CODES} from 'node:http';
 import type {ResponseBuffer} from './response-buffer.ts';
 import type {HttpContext} from '../context.ts';
-import {jsonType, sessionHeader} from '../message/exchange.ts';
+import {jsonType} from '../message/exchange.ts';
 
 const commitIndexName = Buffer.from('\r\nX-Svc-Commit-Index: ');
 

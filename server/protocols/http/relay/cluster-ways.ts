@@ -11,7 +11,7 @@ import {RequestPlacement} from '#server/forwarding/request-placement.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Service} from '#server/session/session.ts';
 import {HttpLeaderChannel} from './http-leader-channel.ts';
-import type {RelayContext} from './leader-address.ts';
+import type {RelayContext} from './relayed-exchange.ts';
 
 export interface ClusterWays {
   readonly placement: RequestPlacement;

@@ -5,6 +5,7 @@
  *
  * One hop: the leader takes a relayed request or refuses it, and never relays it again.
  */
+import {sessionHeader} from '../protocol-names.ts';
 import {hostAndPort} from '#server/base/addresses.ts';
 import type {Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
@@ -16,9 +17,8 @@ import {
   noLeaderNow,
 } from '#server/forwarding/leader-attempts.ts';
 import type {Principal} from '#server/security/principal.ts';
-import type {HttpContext} from '../context.ts';
-import {clientGone, type Exchange, sessionHeader} from '../message/exchange.ts';
-import {PlainFailure} from '../message/failure.ts';
+import type {RelayContext, RelayedExchange} from './relayed-exchange.ts';
+import {PlainFailure, clientGone} from '../message/failure.ts';
 import type {CachedRequestHead} from '../raw-http/request-head-cache.ts';
 import type {HttpTarget} from './idle-connections.ts';
 import {LeaderAddress} from './leader-address.ts';
@@ -36,7 +36,7 @@ export interface RawHttpRequest extends Omit<RelayedRequest, 'head' | 'silenceMs
 }
 
 export class Forwarder {
-  readonly #context: HttpContext;
+  readonly #context: RelayContext;
   readonly #cluster: Cluster;
   readonly #connections: LeaderRequests;
   readonly #lines: LeaderConnectionPool;
@@ -44,7 +44,7 @@ export class Forwarder {
   readonly #relayed: (index: number) => void;
 
   /** @param relayed - Told of the commit index of every answer to a change. */
-  constructor(context: HttpContext, cluster: Cluster, relayed: (index: number) => void) {
+  constructor(context: RelayContext, cluster: Cluster, relayed: (index: number) => void) {
     this.#context = context;
     this.#cluster = cluster;
     this.#relayed = relayed;
@@ -67,7 +67,7 @@ export class Forwarder {
    * @returns false where this server leads: nothing was answered.
    * @throws {Refusal} `cluster.not-leader`, `cluster.no-leader`, `commit.unknown`.
    */
-  async forward(exchange: Exchange, principal: Principal): Promise<boolean> {
+  async forward(exchange: RelayedExchange, principal: Principal): Promise<boolean> {
     if (!this.#cluster.isLeader) await this.#cluster.whenSettled(this.#waitMs);
     if (this.#cluster.isLeader) return false;
     if (exchange.isForwarded) throw this.#notLeader();
@@ -123,7 +123,7 @@ export class Forwarder {
     return {gone: () => gone.aborted, clientGone, waitMs: this.#waitMs};
   }
 
-  async #bodyOf(exchange: Exchange): Promise<Buffer> {
+  async #bodyOf(exchange: RelayedExchange): Promise<Buffer> {
     const body = await exchange.body();
     const bytesMax = this.#context.settings.get('svc.ha.proxyMaxBodySize');
     if (body.length <= bytesMax) return body;
@@ -135,7 +135,7 @@ export class Forwarder {
   }
 
   /** One attempt, or why it did not come to an answer. */
-  async #attempt(exchange: Exchange, parts: RelayParts): Promise<Attempted<true>> {
+  async #attempt(exchange: RelayedExchange, parts: RelayParts): Promise<Attempted<true>> {
     const outcome = this.#answered(await this.#connections.relay(exchange, parts));
     if (outcome.kind === 'answered') return outcome;
     if (parts.body === undefined && exchange.request.readableDidRead && outcome.kind !== 'broken') {
@@ -160,7 +160,7 @@ export class Forwarder {
 }
 
 /** Whether the leader may be asked a second time though the first may have been carried out. */
-function isRepeatable(exchange: Exchange, body: Buffer | undefined): boolean {
+function isRepeatable(exchange: RelayedExchange, body: Buffer | undefined): boolean {
   if (body === undefined) return false;
   const {request, segments} = exchange;
   if (request.method === 'GET' || request.method === 'HEAD') return true;

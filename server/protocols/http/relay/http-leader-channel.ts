@@ -3,6 +3,8 @@
  * call, answered with frames as they are made. One hop, since whoever gets it carries it out by its
  * own service.
  */
+import {clientGone} from '../message/failure.ts';
+import {basePath} from '../protocol-names.ts';
 import type {IncomingMessage} from 'node:http';
 import {hostAndPort} from '#server/base/addresses.ts';
 import {Refusal} from '#server/base/errors.ts';
@@ -17,11 +19,11 @@ import {
   type LeaderCall,
 } from '#server/forwarding/leader-call.ts';
 import type {CallAnswer, CallOptions, LeaderChannel} from '#server/forwarding/leader-channel.ts';
-import {clientGone} from '../message/exchange.ts';
-import {basePath} from '../router.ts';
+
 import {memberHeaders} from './forwarded-headers.ts';
 import type {HttpTarget} from './idle-connections.ts';
-import {LeaderAddress, type RelayContext} from './leader-address.ts';
+import {LeaderAddress} from './leader-address.ts';
+import type {RelayContext} from './relayed-exchange.ts';
 import {LeaderSender} from './leader-sender.ts';
 
 export const callPath = '/cluster/call';

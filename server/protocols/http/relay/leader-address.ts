@@ -5,16 +5,8 @@
  * Source: docs/cluster-connections.md.
  */
 import {type Cluster, type HttpAddress, isSameAddress} from '#server/cluster/cluster.ts';
-import type {Settings} from '#server/base/setting-values.ts';
-import type {HttpOptions} from '../context.ts';
 import {type HttpTarget, targetOf} from './idle-connections.ts';
-
-/** What the ways to the leader need of the server. */
-export interface RelayContext {
-  /** As they are now. */
-  readonly settings: Settings;
-  readonly options: Pick<HttpOptions, 'clock' | 'timers' | 'peerClient' | 'authorities'>;
-}
+import type {RelayContext} from './relayed-exchange.ts';
 
 /** Milliseconds after its last word for which one that is deposed may tell of a request. */
 const deposedMs = 1_000;

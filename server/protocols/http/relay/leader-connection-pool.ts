@@ -5,8 +5,8 @@
  */
 import {hostAndPort} from '#server/base/addresses.ts';
 import {type Cluster, isSameAddress} from '#server/cluster/cluster.ts';
-import type {HttpContext} from '../context.ts';
 import type {HttpTarget} from './idle-connections.ts';
+import type {RelayContext} from './relayed-exchange.ts';
 import {deposedPatienceMs} from './leader-address.ts';
 import {LeaderConnection, type RelayedRequest} from './leader-connection.ts';
 import type {Relayed} from './relayed-response.ts';
@@ -14,14 +14,14 @@ import type {Relayed} from './relayed-response.ts';
 const linesMax = 1_024;
 
 export class LeaderConnectionPool {
-  readonly #context: HttpContext;
+  readonly #context: RelayContext;
   readonly #cluster: Cluster;
   readonly #forget: () => void;
   readonly #lines = new Set<LeaderConnection>();
   readonly #free: LeaderConnection[] = [];
   #target: HttpTarget | undefined;
 
-  constructor(context: HttpContext, cluster: Cluster) {
+  constructor(context: RelayContext, cluster: Cluster) {
     this.#context = context;
     this.#cluster = cluster;
     this.#forget = cluster.onLeaderChange(() => {

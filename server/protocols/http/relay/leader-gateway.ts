@@ -13,8 +13,9 @@ import type {Socket} from 'node:net';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import type {RequestPlacement} from '#server/forwarding/request-placement.ts';
 import type {Principal} from '#server/security/principal.ts';
-import type {HttpContext} from '../context.ts';
-import type {Exchange} from '../message/exchange.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {Security} from '#server/security/security.ts';
+import type {RelayContext, RelayedExchange} from './relayed-exchange.ts';
 import {
   decodedUser,
   forwardedMark,
@@ -24,18 +25,23 @@ import {
 } from './forwarded-headers.ts';
 import {Forwarder, type RawHttpRequest} from './forwarder.ts';
 
+interface GatewayContext extends RelayContext {
+  readonly security: Pick<Security, 'principalOf'>;
+  readonly options: RelayContext['options'] & {readonly logger: Logger};
+}
+
 const warningEveryMs = 60_000;
 
 export class LeaderGateway {
   readonly cluster: Cluster;
   readonly placement: RequestPlacement;
-  readonly #context: HttpContext;
+  readonly #context: GatewayContext;
   readonly #forwarder: Forwarder;
   readonly #tokenHashes: readonly Buffer[];
   #warnedAt = Number.NEGATIVE_INFINITY;
   #suspects = 0;
 
-  constructor(context: HttpContext, placement: RequestPlacement) {
+  constructor(context: GatewayContext, placement: RequestPlacement) {
     const {cluster} = placement;
     this.cluster = cluster;
     this.placement = placement;
@@ -51,7 +57,7 @@ export class LeaderGateway {
    *
    * @returns false where this server leads and is to carry it out itself.
    */
-  forward(exchange: Exchange, principal: Principal): Promise<boolean> {
+  forward(exchange: RelayedExchange, principal: Principal): Promise<boolean> {
     return this.#forwarder.forward(exchange, principal);
   }
 

@@ -8,8 +8,7 @@
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import type {Principal} from '#server/security/principal.ts';
-import type {HttpContext} from '../context.ts';
-import type {Exchange} from '../message/exchange.ts';
+import type {RelayContext, RelayedExchange} from './relayed-exchange.ts';
 import {memberHeaders, relayedHeaders} from './forwarded-headers.ts';
 import type {HttpTarget} from './idle-connections.ts';
 import {LeaderSender} from './leader-sender.ts';
@@ -23,11 +22,11 @@ export interface RelayParts {
 }
 
 export class LeaderRequests {
-  readonly #context: HttpContext;
+  readonly #context: RelayContext;
   readonly #cluster: Cluster;
   readonly #sender: LeaderSender;
 
-  constructor(context: HttpContext, cluster: Cluster) {
+  constructor(context: RelayContext, cluster: Cluster) {
     this.#context = context;
     this.#cluster = cluster;
     this.#sender = new LeaderSender(context, cluster);
@@ -38,7 +37,7 @@ export class LeaderRequests {
   }
 
   /** Sends the request and relays the answer. Rejects when the client goes away meanwhile. */
-  async relay(exchange: Exchange, {principal, body, target}: RelayParts): Promise<Relayed> {
+  async relay(exchange: RelayedExchange, {principal, body, target}: RelayParts): Promise<Relayed> {
     if (body === undefined) exchange.allowBody();
     const {request} = exchange;
     const patienceMs = this.#patienceMs(exchange);
@@ -56,12 +55,13 @@ export class LeaderRequests {
       answer.resume();
       return {kind: 'not-leader', reason: 'the server that was asked does not lead'};
     }
+    const {timers} = this.#context.options;
     const stop = (): void => void request.unpipe(sent.request);
-    return relayAnswer(exchange, answer, {silenceMs: patienceMs, stop});
+    return relayAnswer(exchange, answer, {silenceMs: patienceMs, stop, timers});
   }
 
   /** Milliseconds that the leader may take to begin its answer; more than it gives itself. */
-  #patienceMs({segments, streamsBody}: Exchange): number {
+  #patienceMs({segments, streamsBody}: RelayedExchange): number {
     const {settings} = this.#context;
     if (streamsBody) return settings.get('svc.ha.proxyBatchReadTimeout');
     return patienceMs(settings, segments[0]);
@@ -75,7 +75,7 @@ export function patienceMs(settings: Settings, first: string | undefined): numbe
 }
 
 function requestHeaders(
-  {request}: Exchange,
+  {request}: RelayedExchange,
   {
     principal,
     body,

@@ -10,7 +10,8 @@ import {hostAndPort} from '#server/base/addresses.ts';
 import type {Cluster, HttpAddress} from '#server/cluster/cluster.ts';
 import type {NoAnswer} from '#server/forwarding/leader-attempts.ts';
 import {type HttpTarget, KeptConnections} from './idle-connections.ts';
-import {deposedPatienceMs, type RelayContext} from './leader-address.ts';
+import {deposedPatienceMs} from './leader-address.ts';
+import type {RelayContext} from './relayed-exchange.ts';
 
 export interface LeaderRequest {
   readonly method: string | undefined;

@@ -7,7 +7,8 @@
  */
 import type {IncomingMessage} from 'node:http';
 import type {NoAnswer} from '#server/forwarding/leader-attempts.ts';
-import type {Exchange} from '../message/exchange.ts';
+import type {Timers} from '#server/platform/clock.ts';
+import type {RelayedExchange} from './relayed-exchange.ts';
 import {relayedHeaders} from './forwarded-headers.ts';
 
 /** What became of one attempt. `answered`: the client was; the index is that of a change. */
@@ -16,6 +17,7 @@ export type Relayed =
   | NoAnswer;
 
 export interface AnswerOptions {
+  readonly timers: Timers;
   /** How long the leader may be silent. */
   readonly silenceMs: number;
   /** No more of the request's body is sent. */
@@ -31,7 +33,7 @@ const endBytes = 1_024;
 
 /** Relays the answer whose head has come. */
 export async function relayAnswer(
-  exchange: Exchange,
+  exchange: RelayedExchange,
   answer: IncomingMessage,
   options: AnswerOptions,
 ): Promise<Relayed> {
@@ -40,7 +42,7 @@ export async function relayAnswer(
   const isShort = answer.statusCode === 204 || Number(length ?? shortBytes + 1) <= shortBytes;
   let end: Buffer | undefined;
   if (isShort && complete) {
-    end = await wholeOf(exchange, answer, options);
+    end = await wholeOf(answer, options);
     if (end === undefined) return {kind: 'broken', reason: 'its answer broke off'};
     exchange.relayWhole(answer.statusCode ?? 502, headersOf(answer), end);
   } else end = await relayPieces(exchange, answer, options);
@@ -52,13 +54,12 @@ export async function relayAnswer(
 
 /** Undefined when it broke off. */
 function wholeOf(
-  {context}: Exchange,
   answer: IncomingMessage,
-  {silenceMs}: AnswerOptions,
+  {silenceMs, timers}: AnswerOptions,
 ): Promise<Buffer | undefined> {
   return new Promise(resolve => {
     const pieces: Buffer[] = [];
-    const cancel = context.options.timers.after(silenceMs, () => answer.destroy());
+    const cancel = timers.after(silenceMs, () => answer.destroy());
     answer.on('data', (piece: Buffer) => void pieces.push(piece));
     answer.on('end', () => {
       cancel();
@@ -75,11 +76,10 @@ function wholeOf(
 
 /** Resolves with the last bytes. */
 async function relayPieces(
-  exchange: Exchange,
+  exchange: RelayedExchange,
   answer: IncomingMessage,
-  {silenceMs, stop}: AnswerOptions,
+  {silenceMs, stop, timers}: AnswerOptions,
 ): Promise<Buffer> {
-  const {timers} = exchange.context.options;
   const {response, request} = exchange;
   exchange.relayHead(answer.statusCode ?? 502, headersOf(answer));
   const listen = (): (() => void) => timers.after(silenceMs, () => answer.destroy());

@@ -7,32 +7,9 @@ import type {Principal} from '#server/security/principal.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
 import {clusterTokenHeader} from '../relay/forwarded-headers.ts';
+import type {AgentEndpoint} from '../agent-endpoint.ts';
+import {conversationHeader} from '../protocol-names.ts';
 import type {Route} from '../router.ts';
-
-/** The agent tool server, as this protocol reaches it. */
-export interface AgentEndpoint {
-  /** Whether a page of that origin may speak with it. */
-  accepts(origin: string, host: string | undefined): boolean;
-  /** Answers the body of a POST; an empty text is no answer. */
-  answer(
-    body: Uint8Array,
-    caller: {
-      readonly principal: Principal;
-      readonly requestId: string;
-      readonly signal: AbortSignal;
-      readonly conversation: string | undefined;
-    },
-  ): Promise<{
-    readonly status: number;
-    readonly body: string;
-    /** The conversation that has begun; see `conversationHeaders`. */
-    readonly conversation?: string | undefined;
-  }>;
-  /** The configuration in force, as JSON text. */
-  configurationText(): string;
-  /** Merges a partial configuration. Answers what is wrong with it; then nothing has changed. */
-  configure(change: string): Promise<string | undefined>;
-}
 
 export const agentRoutes: readonly Route[] = [
   {
@@ -49,9 +26,6 @@ export const agentRoutes: readonly Route[] = [
     },
   },
 ];
-
-/** Names the conversation that a request belongs to, and in an answer the one that has begun. */
-export const conversationHeader = 'mcp-session-id';
 
 /** The headers of an answer that begins one. */
 export function conversationHeaders(begun: string | undefined): readonly string[] {

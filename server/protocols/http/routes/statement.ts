@@ -4,11 +4,12 @@
  * A field of a wrong type is refused before anything runs; fields that nobody knows are ignored,
  * as drivers of several versions send them.
  */
+import {sessionHeader} from '../protocol-names.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
 import {readConsistencies, type ReadConsistency} from '#server/cluster/read-consistency-gate.ts';
 import type {ResultFormat, RunRequest} from '#server/session/session.ts';
-import {type Exchange, ndjsonType, sessionHeader} from '../message/exchange.ts';
+import {type Exchange, ndjsonType} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
 import {booleanField, integerField, isInt32, textField} from '../message/json-body.ts';
 import {parseParameters} from '../message/parameters.ts';

@@ -1,10 +1,11 @@
 /**
  * `/begin`, `/commit` and `/rollback` (docs/http.md): a transaction named by the session header.
  */
+import {sessionHeader} from '../protocol-names.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {MapValue} from '#server/model/value.ts';
-import {type Exchange, sessionHeader} from '../message/exchange.ts';
+import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
 import {checkFields, textField} from '../message/json-body.ts';
 import type {Route} from '../router.ts';

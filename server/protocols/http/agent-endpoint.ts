@@ -1,0 +1,27 @@
+/** What this protocol asks of the agent tool server, which node/ gives it. */
+import type {Principal} from '#server/security/principal.ts';
+
+/** The agent tool server, as this protocol reaches it. */
+export interface AgentEndpoint {
+  /** Whether a page of that origin may speak with it. */
+  accepts(origin: string, host: string | undefined): boolean;
+  /** Answers the body of a POST; an empty text is no answer. */
+  answer(
+    body: Uint8Array,
+    caller: {
+      readonly principal: Principal;
+      readonly requestId: string;
+      readonly signal: AbortSignal;
+      readonly conversation: string | undefined;
+    },
+  ): Promise<{
+    readonly status: number;
+    readonly body: string;
+    /** The conversation that has begun; see `conversationHeaders`. */
+    readonly conversation?: string | undefined;
+  }>;
+  /** The configuration in force, as JSON text. */
+  configurationText(): string;
+  /** Merges a partial configuration. Answers what is wrong with it; then nothing has changed. */
+  configure(change: string): Promise<string | undefined>;
+}
