@@ -41,15 +41,7 @@ import {hybridSearch} from './W13/hybrid.ts';
 import {rangeSums} from './W7/range-sums.ts';
 import {scans} from './W8/scans.ts';
 import {textSearch} from './W9/text.ts';
-
-/** What every class is given. */
-export interface BenchOptions {
-  readonly rounds: number;
-  /** Length of one round at one point. */
-  readonly seconds: number;
-  /** How many megabytes of data a class works on, where its size can be chosen. */
-  readonly megabytes: number;
-}
+import type {BenchOptions} from './bench-options.ts';
 
 type BenchClass = (report: Report, options: BenchOptions) => Promise<void>;
 

@@ -8,9 +8,9 @@
 import {join} from 'node:path';
 import {type Image, packImage} from './archive.ts';
 import {billOfMaterials} from './bill-of-materials.ts';
-import type {ImageRow} from './image-table.ts';
 import {packLayer} from './layer.ts';
 import {baseFiles, type Machine, nodeFiles, type Part, userId} from './runtime-files.ts';
+import type {ImageRow} from './image-row.ts';
 
 export interface Release {
   readonly version: string;

@@ -7,8 +7,8 @@ import {build} from 'esbuild';
 import {npmComponent} from './bill-of-materials.ts';
 import {packageClosure, readLockfile} from './npm-packages.ts';
 import {copied, type ImageFile} from './image-file.ts';
-import type {ImageRow} from './image-table.ts';
 import {installation, nodeProgram, type Part} from './runtime-files.ts';
+import type {ImageRow} from './image-row.ts';
 
 const entry = 'operator/main.ts';
 const requireBanner =

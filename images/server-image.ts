@@ -10,9 +10,9 @@ import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {type Component, npmComponent} from './bill-of-materials.ts';
 import {copied, copiedTree, directory, programMode, text} from './image-file.ts';
-import type {ImageRow} from './image-table.ts';
 import {packageClosure, packageFiles, readLockfile} from './npm-packages.ts';
 import {installation, launcherFlags, nodeProgram, type Part, userId} from './runtime-files.ts';
+import type {ImageRow} from './image-row.ts';
 
 const dataRoot = '/data';
 const addon = 'build/svc-rocksdb-release.node';

@@ -10,7 +10,7 @@ import {startSvc} from '../peers/svc.ts';
 import {type Measured, measure, prepare, type Target} from '../peers/target.ts';
 import {pinned, warmUp} from '../processes.ts';
 import type {Gate, Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const records = 100_000;
 const clients = 16;

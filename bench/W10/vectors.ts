@@ -10,7 +10,7 @@ import {type Measured, measure, prepare, type Target} from '../peers/target.ts';
 import {buildUsearch, type Usearch} from '../peers/usearch.ts';
 import {cpuMicrosOf, memoryOf, pinned, warmUp} from '../processes.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const dimensions = 128;
 const k = 10;

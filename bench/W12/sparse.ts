@@ -8,7 +8,7 @@ import {startSvc} from '../peers/svc.ts';
 import {type Measured, measure, prepare, type Target} from '../peers/target.ts';
 import {pinned, warmUp} from '../processes.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const dimensionCount = 30_000;
 const perDocument = 40;

@@ -8,7 +8,7 @@ import type {SvcCluster} from '#server/testing/cluster/svc-cluster.ts';
 import {type ClusterOutcome, startSvcBench, SvcPuts} from '../peers/clusters.ts';
 import {memoryOf, warmUp} from '../processes.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const clients = 64;
 /** The slow follower runs for this part of each period only. */

@@ -18,7 +18,7 @@ import {
 } from '../peers/clusters.ts';
 import {warmUp} from '../processes.ts';
 import type {Gate, Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 interface Point {
   readonly clients: number;

@@ -18,7 +18,7 @@ import {
   SvcPuts,
 } from '../peers/clusters.ts';
 import type {Gate, Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 interface Side {
   readonly label: string;

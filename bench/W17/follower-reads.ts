@@ -20,7 +20,7 @@ import {
 import {etcdCall, etcdClient} from '#server/testing/cluster/etcd-cluster.ts';
 import {drive, warmUp} from '../processes.ts';
 import {type Gate, quantileOf, type Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 type Read = Outcome & {readonly cpuMicrosPerOp: number};
 

@@ -15,7 +15,7 @@ import type {SvcCluster} from '#server/testing/cluster/svc-cluster.ts';
 import {cpuMicrosOfMembers, database, startSvcBench, SvcPuts} from '../peers/clusters.ts';
 import {runProgram} from '../processes.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const rowBytes = 60_000;
 const rowsAtOnce = 32;

@@ -13,8 +13,8 @@ import {startSvc} from '../peers/svc.ts';
 import type {Target} from '../peers/target.ts';
 import {cpuMicrosOf, memoryOf} from '../processes.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
 import {database, Items} from './items.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const roundsMax = 3;
 const threads = 2;

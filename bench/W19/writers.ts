@@ -6,8 +6,8 @@ import {startSvc} from '../peers/svc.ts';
 import {measure, type Measured, type Target} from '../peers/target.ts';
 import {memoryOf} from '../processes.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
 import {database, Items} from './items.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const writers = 16;
 const sampleMillis = 20;

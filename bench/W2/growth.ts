@@ -9,8 +9,8 @@ import {startSvc} from '../peers/svc.ts';
 import {type Measured, prepare} from '../peers/target.ts';
 import {pinned} from '../processes.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
 import {Inserter, rowsOfCommit, schema} from './inserter.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const records = {small: 50_000, large: 500_000} as const;
 

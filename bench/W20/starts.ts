@@ -11,7 +11,7 @@ import {startSvc} from '../peers/svc.ts';
 import {prepare} from '../peers/target.ts';
 import {memoryOf} from '../processes.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const records = 1_000_000;
 const idleMillis = 5_000;

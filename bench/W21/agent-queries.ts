@@ -14,7 +14,7 @@ import {startSvc} from '../peers/svc.ts';
 import {type Measured, measure, prepare, type Target} from '../peers/target.ts';
 import {pinned, warmUp} from '../processes.ts';
 import {median, type Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const clients = 32;
 const records = 1_000;

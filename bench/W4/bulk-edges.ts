@@ -11,8 +11,8 @@ import {startSvc} from '../peers/svc.ts';
 import {prepare, type Target} from '../peers/target.ts';
 import {memoryOf} from '../processes.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
 import {type EdgeList, rmatEdges} from '../W5/network.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 export const database = 'bench';
 export const large = {vertices: 1_000_000, edges: 10_000_000, seed: 11};

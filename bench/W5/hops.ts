@@ -10,9 +10,9 @@ import {type Kuzu, startKuzu} from '../peers/kuzu.ts';
 import {startSvc} from '../peers/svc.ts';
 import type {Target} from '../peers/target.ts';
 import {quantileOf, type Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
 import {database, large, loadLarge} from '../W4/bulk-edges.ts';
 import {type EdgeList, rmatEdges} from './network.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 export interface Point {
   readonly name: string;

@@ -17,9 +17,9 @@ import {startReference} from '../peers/reference.ts';
 import {startSvc} from '../peers/svc.ts';
 import {prepare, type Target} from '../peers/target.ts';
 import {median, type Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
 import {xorshift} from './network.ts';
 import {socialLines} from './social.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const database = 'lsqb';
 const patienceMillis = 30_000;

@@ -8,9 +8,9 @@ import {property, slot} from '#server/testing/worlds/hand-built-plan.ts';
 import {ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 import {answering, besideEngine} from '../peers/own-engine.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
 import {drawn, points} from './hops.ts';
 import {type EdgeList, rmatEdges} from './network.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const graph = {vertices: 20_000, edges: 200_000, seed: 11};
 const ids = 20;

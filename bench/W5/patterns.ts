@@ -8,9 +8,9 @@ import {startSvc} from '../peers/svc.ts';
 import {type Measured, measure, prepare, type Target} from '../peers/target.ts';
 import {pinned, warmUp} from '../processes.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
 import {shortestEffort} from './effort.ts';
 import {powerLawNetwork} from './network.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const vertices = 20_000;
 const edgesPerVertex = 8;

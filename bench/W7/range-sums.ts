@@ -11,7 +11,7 @@ import {startSvc} from '../peers/svc.ts';
 import {type Measured, measure, prepare, type Target} from '../peers/target.ts';
 import {pinned, warmUp} from '../processes.ts';
 import type {Gate, Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 /** Enough that neither side's caches hold a query by chance, few enough to be ready in a minute. */
 const records = 250_000;

@@ -12,7 +12,7 @@ import {startSvc} from '../peers/svc.ts';
 import {measure, prepare, type Target} from '../peers/target.ts';
 import {pinned} from '../processes.ts';
 import type {Gate, Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const records = 5_000_000;
 const groups = 1_000;

@@ -12,7 +12,7 @@ import {startSvc} from '../peers/svc.ts';
 import {prepare, type Target} from '../peers/target.ts';
 import {memoryOf, pinned} from '../processes.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const database = 'bench';
 const sizes = [1_000_000, 10_000_000] as const;

@@ -12,7 +12,7 @@ import {temporaryRoot} from '#server/testing/worlds/server-process.ts';
 import {startSvc} from '../peers/svc.ts';
 import {cpuMicrosOf, memoryOf} from '../processes.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const database = 'imported';
 const sizes = [1_000_000, 5_000_000] as const;

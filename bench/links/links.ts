@@ -13,7 +13,7 @@ import {createClock, createRandom, createTimers} from '#server/platform/real/clo
 import {plainSockets} from '#server/replication/links/socket-security.ts';
 import {PeerLinks} from '#server/replication/links/peer-links.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const loopback = '127.0.0.1';
 const queueBytesMax = 40 * 2 ** 20;

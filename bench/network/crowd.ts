@@ -11,7 +11,7 @@ import {startSvc} from '../peers/svc.ts';
 import {measure, prepare, type Target} from '../peers/target.ts';
 import {memoryOf, warmUp} from '../processes.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const database = 'bench';
 const records = 10_000;

@@ -15,7 +15,7 @@ import {startSvc} from '../peers/svc.ts';
 import {measure, prepare, type Target} from '../peers/target.ts';
 import {memoryOf, warmUp} from '../processes.ts';
 import type {Figure, Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const database = 'bench';
 const records = 100_000;

@@ -29,7 +29,7 @@ import {IndexPageCache} from '#server/caches/index-page-cache.ts';
 import type {DerivedCaches} from '#server/caches/derived-caches.ts';
 import {CacheMemory} from '#server/caches/cache-memory.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const memoryBytesMax = 1 << 30;
 const turnsPerRound = 20;

@@ -16,7 +16,7 @@ import {clusteredVectors, nearestOf} from '#server/indexes/vector/testing-vector
 import {Rid} from '#server/model/value.ts';
 import type {Report} from '../report.ts';
 import {digitDimensions, handwrittenDigits} from './digits.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const dimensions = 128;
 const k = 10;

@@ -9,10 +9,10 @@ import {startSvc} from '../peers/svc.ts';
 import {type Measured, measure, prepare, type Target} from '../peers/target.ts';
 import {pinned, warmUp} from '../processes.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
 import {lines as sparseLines, jobs, sparseSchema} from '../W12/sparse.ts';
 import {denseSchema, latentLines, linked} from '../W10/vectors.ts';
 import {lines as textLines, textQueries, textQuery, textSchema} from '../W9/text.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const database = 'bench';
 

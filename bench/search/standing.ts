@@ -8,10 +8,10 @@ import {startSvc} from '../peers/svc.ts';
 import {prepare, type Target} from '../peers/target.ts';
 import {memoryOf} from '../processes.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
 import {lines as sparseLines, sparseSchema} from '../W12/sparse.ts';
 import {denseSchema, latentLines, linked} from '../W10/vectors.ts';
 import {lines as textLines, textSchema} from '../W9/text.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const database = 'bench';
 const vectorBytes = 512;

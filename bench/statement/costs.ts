@@ -24,7 +24,7 @@ import type {Expression} from '#server/plan/expression.ts';
 import {slotsOf} from '#server/plan/tree.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const records = 10_000;
 const repetitions = 20_000;

@@ -12,7 +12,7 @@ import {type Engine, openStore} from '#server/storage/rocksdb/open.ts';
 import type {PackedRows, Store} from '#server/storage/store.ts';
 import {temporaryRoot} from '#server/testing/worlds/server-process.ts';
 import type {Report} from '../report.ts';
-import type {BenchOptions} from '../run.ts';
+import type {BenchOptions} from '../bench-options.ts';
 
 const prefixes = 50_000;
 const rowsOfPrefix = 10;

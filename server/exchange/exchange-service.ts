@@ -28,7 +28,8 @@ import {SpilledIds} from '#server/session/bulk-ids-disk.ts';
 import type {ImportSession} from '#server/session/import-session.ts';
 import {RequestSources} from '#server/session/request-sources.ts';
 import type {Transfers} from '#server/session/transfers.ts';
-import {type ExportFormat, type ExportReport, exportDatabase, exportFormats} from './exports.ts';
+import type {ExportFormat} from './export-order.ts';
+import {type ExportReport, exportDatabase, exportFormats} from './exports.ts';
 import type {ImportOptions} from './import-options.ts';
 import {type ImportPart, importParts} from './import-parts.ts';
 import {

@@ -21,46 +21,25 @@ import {Readable} from 'node:stream';
 import {createGzip} from 'node:zlib';
 import {pack} from 'tar-stream';
 import {Refusal} from '#server/base/errors.ts';
-import type {RecordKind, RecordValue} from '#server/model/value.ts';
+import type {RecordKind} from '#server/model/value.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {DatabaseView, ImportSession} from '#server/session/import-session.ts';
 import {recordTypes} from './schema-statements.ts';
 import {graphmlWriter} from './writers/graphml.ts';
 import {graphsonWriter} from './writers/graphson.ts';
 import {jsonlWriter} from './writers/jsonl.ts';
-
-export interface ExportCounts {
-  documents: number;
-  vertices: number;
-  edges: number;
-}
-
-/** Gives the text of a format, record by record. */
-export interface RecordWriter {
-  /** Types of records that the format has a place for. */
-  readonly kinds: readonly RecordKind[];
-  begin(): Iterable<string> | AsyncIterable<string>;
-  record(record: RecordValue): string;
-  end(counts: ExportCounts): Iterable<string>;
-}
-
-export interface ExportOrder {
-  readonly database: string;
-  readonly format: ExportFormat;
-  /** Where the `.tgz` is written. */
-  readonly path: string;
-  readonly overwrite: boolean;
-  readonly release: string;
-}
+import type {ExportFormat, ExportOrder, ExportCounts, RecordWriter} from './export-order.ts';
 
 export interface ExportReport extends ExportCounts {
   readonly path: string;
   readonly bytes: number;
 }
 
-const writers = {jsonl: jsonlWriter, graphml: graphmlWriter, graphson: graphsonWriter} as const;
-
-export type ExportFormat = keyof typeof writers;
+const writers = {
+  jsonl: jsonlWriter,
+  graphml: graphmlWriter,
+  graphson: graphsonWriter,
+} as const satisfies Record<ExportFormat, unknown>;
 
 export const exportFormats = Object.keys(writers) as readonly ExportFormat[];
 

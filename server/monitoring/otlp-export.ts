@@ -5,7 +5,7 @@ import {OTLPTraceExporter} from '@opentelemetry/exporter-trace-otlp-http';
 import {type Resource, resourceFromAttributes} from '@opentelemetry/resources';
 import type {Figures} from './figures.ts';
 import {metricData, timeOf} from './metric-data.ts';
-import type {TracedRequest} from './telemetry.ts';
+import type {TracedRequest} from './request-span.ts';
 
 type Span = Parameters<OTLPTraceExporter['export']>[0][number];
 

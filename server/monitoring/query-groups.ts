@@ -3,7 +3,24 @@
  *
  * White space in a text does not count, and a text is kept once for all its executions.
  */
-import type {ProfiledExecution, StepCost} from './query-profiler.ts';
+
+/** One execution, in milliseconds. */
+export interface ProfiledExecution {
+  readonly database: string;
+  readonly language: string;
+  readonly text: string;
+  /** From when the request had come to when its result ended. */
+  readonly totalMs: number;
+  /** Reading the request, before the statement was handed over. */
+  readonly deserializationMs: number;
+  readonly steps: readonly StepCost[] | undefined;
+}
+
+/** What a node of the plan took by itself. */
+export interface StepCost {
+  readonly name: string;
+  readonly costMs: number;
+}
 
 /** Executions that are kept; older ones are forgotten. */
 const executionsMax = 10_000;

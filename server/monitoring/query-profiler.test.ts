@@ -6,8 +6,7 @@ import {test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import {profilerWorld} from '#server/testing/worlds/profiler.ts';
-import {QueryGroups} from './query-groups.ts';
-import type {ProfiledExecution} from './query-profiler.ts';
+import {QueryGroups, type ProfiledExecution} from './query-groups.ts';
 
 const execution: ProfiledExecution = {
   database: 'd',

@@ -8,26 +8,8 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
-import {type ProfiledQueryGroup, QueryGroups} from './query-groups.ts';
+import {type ProfiledQueryGroup, QueryGroups, type ProfiledExecution} from './query-groups.ts';
 import type {ProfilerRuns, SavedRun} from './profiler-runs.ts';
-
-/** One execution, in milliseconds. */
-export interface ProfiledExecution {
-  readonly database: string;
-  readonly language: string;
-  readonly text: string;
-  /** From when the request had come to when its result ended. */
-  readonly totalMs: number;
-  /** Reading the request, before the statement was handed over. */
-  readonly deserializationMs: number;
-  readonly steps: readonly StepCost[] | undefined;
-}
-
-/** What a node of the plan took by itself. */
-export interface StepCost {
-  readonly name: string;
-  readonly costMs: number;
-}
 
 /** The figures of the server at one moment. */
 export interface ProfilerSnapshot {

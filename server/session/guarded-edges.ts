@@ -9,7 +9,7 @@ import type {EdgeChoice} from '#server/caches/adjacency-chunk.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {EdgeTypes, Graph, Hop, HopCounts, Source} from '#server/execution/graph.ts';
 import type {RecordValue, Rid} from '#server/model/value.ts';
-import type {TypeGuard} from './guarded-graph.ts';
+import type {TypeGuard} from './type-guard.ts';
 
 const hopsAtOnce = 1_024;
 

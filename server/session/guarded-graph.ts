@@ -13,59 +13,13 @@
  * and an edge is made between vertices that may be updated.
  * `root`, and users whose groups allow everything, never pay for it (service.ts).
  */
-import type {DatabaseAccess} from '#server/access/decide.ts';
-import type {RecordRight} from '#server/access/rights.ts';
-import {Refusal} from '#server/base/errors.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Graph, NewRecord, ScanOrder, Source, WritableGraph} from '#server/execution/graph.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 import {readableEntries} from './database/readable-entries.ts';
 import {GuardedEdges} from './guarded-edges.ts';
-
-/** Asks for rights on types and remembers what is allowed. */
-export class TypeGuard {
-  readonly #access: DatabaseAccess;
-  readonly #user: string;
-  readonly #allowed = new Set<string>();
-
-  constructor(access: DatabaseAccess, user: string) {
-    this.#access = access;
-    this.#user = user;
-  }
-
-  /** @throws {Refusal} `security.denied`. */
-  require(right: RecordRight, type: string): void {
-    const key = `${right} ${type}`;
-    if (this.#allowed.has(key)) return;
-    if (!this.#access.allowsOnType(right, type)) {
-      throw new Refusal(
-        'security.denied',
-        `User '${this.#user}' is not allowed to ${words[right]} records of type '${type}'`,
-        {detail: {right, type}},
-      );
-    }
-    this.#allowed.add(key);
-  }
-
-  /** Whether the right is given on each of the types. */
-  allowsAll(right: RecordRight, types: readonly string[]): boolean {
-    return types.every(type => this.#access.allowsOnType(right, type));
-  }
-
-  /** Asks for the right on any of the types. @throws {Refusal} `security.denied`, for the first. */
-  requireOneOf(right: RecordRight, types: readonly string[]): void {
-    const allowed = types.find(type => this.#access.allowsOnType(right, type)) ?? types[0];
-    if (allowed !== undefined) this.require(right, allowed);
-  }
-}
-
-const words: Readonly<Record<RecordRight, string>> = {
-  createRecord: 'create',
-  readRecord: 'read',
-  updateRecord: 'update',
-  deleteRecord: 'delete',
-};
+import type {TypeGuard} from './type-guard.ts';
 
 export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Graph {
   const edges = new GuardedEdges(graph, guard, catalog);

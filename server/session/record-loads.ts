@@ -14,9 +14,9 @@ import type {Principal} from '#server/security/principal.ts';
 import {BulkIds} from './bulk-ids.ts';
 import {SpilledIds} from './bulk-ids-disk.ts';
 import {BulkLoad, type BulkLoadOptions} from './loads/bulk-load.ts';
-import {TypeGuard} from './guarded-graph.ts';
 import {insertRecord} from './record-calls.ts';
 import type {SessionService} from './service.ts';
+import {TypeGuard} from './type-guard.ts';
 
 export interface RecordLoadsOptions {
   readonly service: SessionService;

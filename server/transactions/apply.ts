@@ -23,12 +23,7 @@ import {
   encodePosition,
   positionKey,
 } from './system-keys.ts';
-
-/** A database that takes no more entries on this node, from `index` on. */
-export interface Fence {
-  readonly index: number;
-  readonly reason: string;
-}
+import type {Fence} from './commit.ts';
 
 /** Values of counters that a run of entries changed: the last one wins, so each is written once. */
 export type CounterValues = Map<number, number>;

@@ -19,8 +19,7 @@
  */
 import {Refusal, refusals} from '#server/base/errors.ts';
 import type {Store} from '#server/storage/store.ts';
-import type {Fence} from './apply.ts';
-import type {LogIndex, Refused} from './commit.ts';
+import type {LogIndex, Refused, Fence} from './commit.ts';
 import type {DatabasePosition} from './system-keys.ts';
 
 export interface PipelineProgress {

@@ -6,10 +6,15 @@
  * database and server, on the leader) checks the conditions against what is applied plus what is in
  * flight, encodes one entry and appends it. See docs/design/0006-conflicts-by-log-index.md.
  */
-
 import type {BucketChange} from './bucket-changes.ts';
 import type {PackedOperations} from './bulk-operations.ts';
 import type {KeyTexts} from './key-text.ts';
+
+/** A database that takes no more entries on this node, from `index` on. */
+export interface Fence {
+  readonly index: number;
+  readonly reason: string;
+}
 
 /** Position in the log, from 1; 0 is before the first entry. */
 export type LogIndex = number;

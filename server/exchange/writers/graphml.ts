@@ -8,8 +8,7 @@ import {jsonText} from '#server/model/json.ts';
 import {ridText} from '#server/model/rid.ts';
 import {Double, type RecordValue, type Value} from '#server/model/value.ts';
 import type {DatabaseView} from '#server/session/import-session.ts';
-import type {RecordWriter} from '../exports.ts';
-import type {WriterOptions} from './jsonl.ts';
+import type {RecordWriter, WriterOptions} from '../export-order.ts';
 
 type Scalar = 'boolean' | 'long' | 'double' | 'string';
 

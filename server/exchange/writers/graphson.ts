@@ -15,8 +15,7 @@ import {
   type RecordValue,
   type Value,
 } from '#server/model/value.ts';
-import type {RecordWriter} from '../exports.ts';
-import type {WriterOptions} from './jsonl.ts';
+import type {RecordWriter, WriterOptions} from '../export-order.ts';
 
 const hopsAtOnce = 1_000;
 

@@ -7,17 +7,9 @@
 import {jsonString} from '#server/model/json.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {RecordValue} from '#server/model/value.ts';
-import type {DatabaseView} from '#server/session/import-session.ts';
-import type {ExportCounts, ExportOrder, RecordWriter} from '../exports.ts';
 import {schemaBefore, schemaBehind} from '../schema-statements.ts';
 import {typedJson} from '../typed-json.ts';
-
-export interface WriterOptions extends Pick<ExportOrder, 'database' | 'release'> {
-  readonly view: DatabaseView;
-  readonly now: number;
-  /** To be called between portions of long work. */
-  readonly giveWay: () => Promise<void>;
-}
+import type {ExportCounts, RecordWriter, WriterOptions} from '../export-order.ts';
 
 const formatVersion = 1;
 

@@ -15,21 +15,7 @@ import type {FunctionDefinition, Name} from './ast.ts';
 import type * as Ast from './ast-expression.ts';
 import {syntaxRefusal} from './cursor.ts';
 import type {Procedures} from './procedures.ts';
-
-/** What is known of a value before anything runs. */
-export type Kind =
-  | 'any'
-  | 'null'
-  | 'boolean'
-  | 'integer'
-  | 'float'
-  | 'string'
-  | 'list'
-  | 'map'
-  | 'node'
-  | 'relationship'
-  | 'relationships'
-  | 'path';
+import type {Kind} from './value-kind.ts';
 
 export interface Variable {
   readonly slot: Slot;

@@ -6,7 +6,6 @@ import {listOf} from '#server/plan/written-list.ts';
 import type * as Ast from './ast-expression.ts';
 import {
   type BindContext,
-  type Kind,
   literal,
   operator,
   type Scope,
@@ -19,6 +18,7 @@ import {labelTest} from './bind-label.ts';
 import {bindPatternComprehension, bindPatternTest, bindSubquery} from './bind-subquery.ts';
 import {kindOf, requireKind} from './kind.ts';
 import {printExpression} from './printer.ts';
+import type {Kind} from './value-kind.ts';
 
 export function bindExpression(
   context: BindContext,

@@ -13,7 +13,6 @@ import {
   type Bound,
   emptyScope,
   filtered,
-  type Kind,
   literal,
   operator,
   type Scope,
@@ -24,6 +23,7 @@ import {bindCondition, bindExpression} from './bind-expression.ts';
 import {isAggregate, requireFunction} from './bind-function.ts';
 import {kindOf} from './kind.ts';
 import {syntaxKey, visitSyntax} from './syntax-key.ts';
+import type {Kind} from './value-kind.ts';
 
 export interface Column {
   readonly name: string;

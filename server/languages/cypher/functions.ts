@@ -6,7 +6,7 @@
  * function of the server can be called under its own name.
  */
 import {functionRows, functionSignature} from '#server/plan/function-table.ts';
-import type {Kind} from './bind-context.ts';
+import type {Kind} from './value-kind.ts';
 
 export interface CypherFunction {
   /** The name that plan/function-table.ts gives the function. */

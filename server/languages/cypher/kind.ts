@@ -5,8 +5,9 @@
  * before anything runs, with the reason InvalidArgumentType.
  */
 import type * as Ast from './ast-expression.ts';
-import type {BindContext, Kind, Scope} from './bind-context.ts';
+import type {BindContext, Scope} from './bind-context.ts';
 import {cypherFunction} from './functions.ts';
+import type {Kind} from './value-kind.ts';
 
 const booleanOperators = new Set<Ast.BinaryOperator>([
   'and',

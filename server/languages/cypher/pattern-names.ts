@@ -1,7 +1,8 @@
 /** The names of one MATCH: each keeps its meaning, as they are written. */
 import type {Pattern} from './ast.ts';
-import type {BindContext, Kind, Scope} from './bind-context.ts';
+import type {BindContext, Scope} from './bind-context.ts';
 import {innerNamesOf, namesOf} from './pattern-shape.ts';
+import type {Kind} from './value-kind.ts';
 
 export class PatternNames {
   readonly #context: BindContext;

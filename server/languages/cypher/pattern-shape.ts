@@ -3,7 +3,8 @@ import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {visitExpression} from '#server/plan/tree.ts';
 import type {Name, NodePattern, Pattern, PatternHop} from './ast.ts';
-import {type BindContext, type Kind, operator, slotOf} from './bind-context.ts';
+import {type BindContext, operator, slotOf} from './bind-context.ts';
+import type {Kind} from './value-kind.ts';
 
 export type Repeated = Extract<PatternHop, {kind: 'repeated'}>;
 

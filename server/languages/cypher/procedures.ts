@@ -4,7 +4,7 @@
  *
  * A server has the ones below; whoever makes a session service may bring more.
  */
-import type {Kind} from './bind-context.ts';
+import type {Kind} from './value-kind.ts';
 
 export interface ProcedureInput {
   readonly name: string;

@@ -6,7 +6,6 @@
  * variables that `$x` reads, and the scope around it. Scopes are values; a clause that adds names
  * makes a new one. Binding is pure: it never looks at data.
  */
-
 import type {SourceLocation} from '#server/base/errors.ts';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
@@ -16,6 +15,29 @@ import type {OutputColumn, PlanNode} from '#server/plan/node.ts';
 import type {AnswerForm} from '#server/plan/statement.ts';
 import type * as Ast from './ast.ts';
 import type {Statement} from './ast-statement.ts';
+
+export interface Source {
+  readonly plan: PlanNode;
+  readonly scope: Scope;
+  /** What `SELECT FROM` answers of it. */
+  readonly shape: Shape;
+  /** What names mean in WHERE, where that differs. */
+  readonly conditions?: Scope;
+  /** The plan for rows that a condition holds for, where that is another one. */
+  readonly where?: ((condition: Expression) => PlanNode) | undefined;
+}
+
+/** A write of records that are there, to be done at once or in transactions of their own. */
+export interface WriteSteps {
+  /** The records it is about, in `slot`. */
+  readonly rows: PlanNode;
+  readonly slot: Slot;
+  /** What `rows` were chosen by. */
+  readonly condition: Expression | undefined;
+  readonly write: (rows: PlanNode) => PlanNode;
+  /** Undefined: how many were written. */
+  readonly answer: ((written: PlanNode) => BoundQuery) | undefined;
+}
 
 /** What a bound query answers. */
 export type Shape =

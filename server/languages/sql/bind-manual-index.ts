@@ -17,9 +17,9 @@ import {
   type Scope,
   slotOf,
   withNames,
+  type Source,
 } from './bind-context.ts';
 import {mapOfColumns} from './bind-expression.ts';
-import type {Source} from './bind-target.ts';
 
 type IndexTarget = Extract<Ast.Target, {kind: 'index-target'}>;
 

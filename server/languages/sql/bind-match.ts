@@ -11,11 +11,10 @@
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type * as Ast from './ast.ts';
-import type {BindContext, BoundQuery, Scope} from './bind-context.ts';
+import type {BindContext, BoundQuery, Scope, Source} from './bind-context.ts';
 import {makeScope, slotOf} from './bind-context.ts';
 import {HopBinder} from './bind-hop.ts';
 import {bindProjected} from './bind-projection.ts';
-import type {Source} from './bind-target.ts';
 import type {PatternEdge, PatternGraph} from './match-pattern.ts';
 import {readPatterns} from './match-pattern.ts';
 import {chooseRoot} from './match-root.ts';

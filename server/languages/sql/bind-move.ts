@@ -10,10 +10,9 @@ import {labelsOf} from '#server/model/labels.ts';
 import type {Assignment, PlanNode} from '#server/plan/node.ts';
 import type * as Sql from './ast-statement.ts';
 import {bindOperation} from './bind-assignment.ts';
-import type {BindContext, Scope} from './bind-context.ts';
+import type {BindContext, Scope, WriteSteps} from './bind-context.ts';
 import {makeScope, slotOf} from './bind-context.ts';
 import {bindItems} from './bind-expression.ts';
-import type {WriteSteps} from './bind-write.ts';
 
 /** Answers the vertices as they are then. */
 export function bindMoveVertex(

@@ -9,12 +9,11 @@
 import type {Expression} from '#server/plan/expression.ts';
 import type {OutputColumn, PlanNode, SortKey} from '#server/plan/node.ts';
 import type * as Ast from './ast.ts';
-import type {BindContext, BoundQuery, Scope, Shape} from './bind-context.ts';
+import type {BindContext, BoundQuery, Scope, Shape, Source} from './bind-context.ts';
 import {literal, makeScope, operator, slotOf, withNames} from './bind-context.ts';
 import {bindExpression, lowerCase} from './bind-expression.ts';
 import {Grouping, hasAggregate} from './bind-group.ts';
 import {labelOf} from './bind-path.ts';
-import type {Source} from './bind-target.ts';
 
 export interface Projected extends Ast.Tail {
   readonly distinct: boolean;

@@ -8,11 +8,10 @@
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type * as Ast from './ast.ts';
-import type {BindContext, BoundQuery, Scope} from './bind-context.ts';
+import type {BindContext, BoundQuery, Scope, Source} from './bind-context.ts';
 import {makeScope, operator, slotOf} from './bind-context.ts';
 import {bindExpression, elementOf} from './bind-expression.ts';
 import {bindBounds, bindProjected} from './bind-projection.ts';
-import type {Source} from './bind-target.ts';
 import {bindTarget} from './bind-target.ts';
 
 export function bindSelect(

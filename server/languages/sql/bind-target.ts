@@ -9,21 +9,10 @@ import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {slotsOf} from '#server/plan/tree.ts';
 import type * as Ast from './ast.ts';
-import type {BindContext, BoundQuery, Scope, Shape} from './bind-context.ts';
+import type {BindContext, BoundQuery, Scope, Source} from './bind-context.ts';
 import {isCheap, literal, makeScope, operator, slotOf, withNames} from './bind-context.ts';
 import {bindExpression, elementOf, mapOfColumns} from './bind-expression.ts';
 import {bindManualEntries} from './bind-manual-index.ts';
-
-export interface Source {
-  readonly plan: PlanNode;
-  readonly scope: Scope;
-  /** What `SELECT FROM` answers of it. */
-  readonly shape: Shape;
-  /** What names mean in WHERE, where that differs. */
-  readonly conditions?: Scope;
-  /** The plan for rows that a condition holds for, where that is another one. */
-  readonly where?: ((condition: Expression) => PlanNode) | undefined;
-}
 
 /** @param parent - Scope of the statement around; undefined for the outermost. */
 export function bindTarget(

@@ -21,13 +21,15 @@ import {
   type Scope,
   type Shape,
   slotOf,
+  type WriteSteps,
+  type Source,
 } from './bind-context.ts';
 import {bindExpression, bindItems, elementOf} from './bind-expression.ts';
 import {assignedParts, bindManualRecords, manualIndexAt} from './bind-manual-index.ts';
 import {bindMoveVertex} from './bind-move.ts';
 import {bindBounds, bindProjected} from './bind-projection.ts';
 import {countOf} from './bind-constant.ts';
-import {bindTarget, type Source} from './bind-target.ts';
+import {bindTarget} from './bind-target.ts';
 
 const waitMsMax = 60_000;
 const noVariables: ReadonlyMap<string, Expression> = new Map();
@@ -54,18 +56,6 @@ export function bindWrite(
     default:
       return ast satisfies never;
   }
-}
-
-/** A write of records that are there, to be done at once or in transactions of their own. */
-export interface WriteSteps {
-  /** The records it is about, in `slot`. */
-  readonly rows: PlanNode;
-  readonly slot: Slot;
-  /** What `rows` were chosen by. */
-  readonly condition: Expression | undefined;
-  readonly write: (rows: PlanNode) => PlanNode;
-  /** Undefined: how many were written. */
-  readonly answer: ((written: PlanNode) => BoundQuery) | undefined;
 }
 
 /** The write of records that are there, in its steps. */

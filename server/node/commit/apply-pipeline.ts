@@ -9,8 +9,7 @@ import {assert} from '#server/base/assert.ts';
 import {bufferOf} from '#server/platform/buffer-of.ts';
 import type {LogRecord} from '#server/log/segment-reader.ts';
 import type {Store} from '#server/storage/store.ts';
-import type {Fence} from '#server/transactions/apply.ts';
-import type {LogIndex, Refused} from '#server/transactions/commit.ts';
+import type {LogIndex, Refused, Fence} from '#server/transactions/commit.ts';
 import type {
   CommitPipeline,
   CopyOutcome,

@@ -6,7 +6,7 @@
  * head when a request was made: the apply thread carries it out when it has applied exactly what
  * was enqueued before it, so requests and entries form one order.
  */
-import type {Fence, Move} from '#server/transactions/apply.ts';
+import type {Move} from '#server/transactions/apply.ts';
 import type {DatabaseCopy} from '#server/transactions/commit-pipeline.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
 import type {LogState} from '#server/log/segment-log.ts';
@@ -14,6 +14,7 @@ import type {ShareableStore, Store} from '#server/storage/store.ts';
 import type {ResumeRule} from '../member-log/resume-attempts.ts';
 import type {RingMemory} from './commit-ring.ts';
 import type {LogFailed, ThreadHandle} from './thread-channel.ts';
+import type {Fence} from '#server/transactions/commit.ts';
 
 /** One of the two, as the network thread has it. */
 export interface CommitThread<Request, News> {

@@ -1,16 +1,44 @@
 /** One request of a caller to the agent tool server: what tools ask and work with. */
-import type {AgentCaller, AgentServer} from './agent-server.ts';
+import type {Random} from '#server/platform/clock.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {AgentConfiguration} from './agent-configuration.ts';
+import type {Fence} from './prompts.ts';
+import type {RunningRequests} from './running-requests.ts';
 import type {RequestId} from './message.ts';
 import {notPermitted, type Permission} from './permissions.ts';
 import {Policy} from './policy.ts';
 import type {ToolCall} from './tool.ts';
 import {ToolRefusal} from './tool-refusal.ts';
+import type {Principal} from '#server/security/principal.ts';
+
+/** Who sends messages, and what belongs to the request that carries them. */
+export interface AgentCaller {
+  readonly principal: Principal;
+  readonly requestId: string;
+  /** Aborted when the client is gone. */
+  readonly signal: AbortSignal | undefined;
+  /** The conversation that the request says it belongs to; without one nothing can be cancelled. */
+  readonly conversation: string | undefined;
+  /** Waits until a request of a conversation may be carried out; answers what ends that. */
+  readonly begin?: () => Promise<() => void>;
+}
 
 const namesShownMax = 100;
 const conversationBytes = 16;
 
+/** What a call asks of the server that carries it out. */
+interface CallServer {
+  readonly configuration: AgentConfiguration;
+  readonly options: Pick<ToolCall, 'service' | 'administration' | 'cluster' | 'clock'> & {
+    readonly random: Random;
+    readonly logger: Logger;
+  };
+  readonly fence: Fence;
+  readonly running: RunningRequests;
+}
+
 export class AgentCall implements ToolCall {
-  readonly server: AgentServer;
+  readonly server: CallServer;
   readonly caller: AgentCaller;
   /** The policy of the configuration as it is when the request begins. */
   readonly policy: Policy;
@@ -19,7 +47,7 @@ export class AgentCall implements ToolCall {
   /** The conversation that a message has begun. */
   begun: string | undefined;
 
-  constructor(server: AgentServer, caller: AgentCaller) {
+  constructor(server: CallServer, caller: AgentCaller) {
     this.server = server;
     this.caller = caller;
     this.policy = new Policy(server.configuration.value, caller.principal.name);

@@ -18,7 +18,7 @@ import type {Principal} from '#server/security/principal.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Service} from '#server/session/session.ts';
 import {AgentConfiguration, type ConfigurationStore} from './agent-configuration.ts';
-import {AgentCall} from './agent-call.ts';
+import {AgentCall, type AgentCaller} from './agent-call.ts';
 import {ConfigurationFault} from './configuration.ts';
 import {
   codes,
@@ -49,18 +49,6 @@ export interface AgentServerOptions {
   readonly store: ConfigurationStore;
   /** Names and addresses by which the settings say that this server is reached. */
   readonly ownHosts: readonly string[];
-}
-
-/** Who sends messages, and what belongs to the request that carries them. */
-export interface AgentCaller {
-  readonly principal: Principal;
-  readonly requestId: string;
-  /** Aborted when the client is gone. */
-  readonly signal: AbortSignal | undefined;
-  /** The conversation that the request says it belongs to; without one nothing can be cancelled. */
-  readonly conversation: string | undefined;
-  /** Waits until a request of a conversation may be carried out; answers what ends that. */
-  readonly begin?: () => Promise<() => void>;
 }
 
 /** A status of HTTP, and JSON text; empty where nothing is to be answered. */

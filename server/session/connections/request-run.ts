@@ -5,7 +5,6 @@
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Refusal} from '#server/base/errors.ts';
-import type {StepCost} from '#server/monitoring/query-profiler.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {ServerView} from '#server/execution/external-access.ts';
 import type {KeptMemory} from '../kept-memory.ts';
@@ -16,6 +15,7 @@ import type {StatementContext} from '../statements/statement-context.ts';
 import type {DatabaseSession} from './database-session.ts';
 import type {RegisteredQuery} from './running-queries.ts';
 import type {RunRequest} from '../session.ts';
+import type {StepCost} from '#server/monitoring/query-groups.ts';
 
 /** What the requests of a server share. */
 export interface RequestSurroundings {

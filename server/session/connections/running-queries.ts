@@ -7,10 +7,11 @@
  */
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {queryTerminated, Refusal} from '#server/base/errors.ts';
-import type {QueryProfiler, StepCost} from '#server/monitoring/query-profiler.ts';
+import type {QueryProfiler} from '#server/monitoring/query-profiler.ts';
 import type {QueryTimings} from '#server/monitoring/query-timings.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {RunningQuery, RunRequest} from '../session.ts';
+import type {StepCost} from '#server/monitoring/query-groups.ts';
 
 /** What is known of a statement while it runs; its times are computed when somebody asks. */
 export class RegisteredQuery implements Cancellation {

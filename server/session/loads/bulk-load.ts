@@ -25,8 +25,8 @@ import type {MadeRecord} from '../record-calls.ts';
 import {LineSplitter} from './bulk-lines.ts';
 import {schemaVersionFor} from '../schema/bulk-schema.ts';
 import type {DatabaseSession} from '../connections/database-session.ts';
-import type {TypeGuard} from '../guarded-graph.ts';
 import {refusalOf} from '../statements/outcome.ts';
+import type {TypeGuard} from '../type-guard.ts';
 
 export interface BulkLoadOptions {
   readonly session: DatabaseSession;

@@ -7,10 +7,10 @@
  * not run), of the step itself and with those below it.
  */
 import type {NodeProfile, PlanProfile} from '#server/execution/profile.ts';
-import type {StepCost} from '#server/monitoring/query-profiler.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {nodeText, planLines} from '#server/plan/printer.ts';
 import {inputsOf} from '#server/plan/tree.ts';
+import type {StepCost} from '#server/monitoring/query-groups.ts';
 
 export interface PlanFigures {
   readonly estimatedRows: (node: PlanNode) => number;

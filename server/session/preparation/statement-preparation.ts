@@ -13,12 +13,12 @@ import {statementTypes} from '#server/plan/statement-types.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import {type PreparedAhead, statementLengthMax} from '../connections/database-session.ts';
-import {TypeGuard} from '../guarded-graph.ts';
 import type {RunRequest, StatementDescription} from '../session.ts';
 import type {Prepared, PreparedBatched} from './prepared.ts';
 import type {PreparedQuery} from './prepared-query.ts';
 import type {StatementContext} from '../statements/statement-context.ts';
 import {effectsOf, requirePermitted, schemaEffects} from './statement-effects.ts';
+import {TypeGuard} from '../type-guard.ts';
 
 type StatementParts = Pick<StatementContext, 'session' | 'request' | 'ahead'>;
 type Rights = Pick<StatementContext, 'access' | 'guard'>;

@@ -27,7 +27,7 @@ import {
   type RecordImages,
   type TriggerVerdict,
 } from './javascript-programs.ts';
-import {TypeGuard} from '../guarded-graph.ts';
+import {TypeGuard} from '../type-guard.ts';
 import {type PreparedQuery, requireParameters} from '../preparation/prepared-query.ts';
 import type {ReadSchema} from '#server/records/context.ts';
 import type {Guard, TargetDatabase} from '../statements/target-database.ts';

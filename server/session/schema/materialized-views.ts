@@ -27,13 +27,16 @@ import {ridText} from '#server/model/rid.ts';
 import type {Rid, Value} from '#server/model/value.ts';
 import type {RecordChanges} from '#server/records/record-changes.ts';
 import type {Job, PlannedJob, Scheduler} from '#server/schedule/scheduler.ts';
-import type {DatabaseSession} from '../connections/database-session.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {DatabaseSchema} from '#server/records/database-schema.ts';
+import type {KeptVariables} from '../programs/kept-variables.ts';
 import {
   type RunEnvironment,
   type RunOptions,
   StatementRun,
   type WriteData,
 } from '../statements/statement-run.ts';
+import type {TargetDatabase} from '../statements/target-database.ts';
 import {transact} from '../statements/transact.ts';
 import {type SourceMap, takeOver, type ViewWriter, writeAll, writeSome} from './view-records.ts';
 
@@ -69,15 +72,23 @@ interface KnownViews {
   readonly incremental: readonly ViewType[];
 }
 
+/** The database whose views they are. */
+interface ViewDatabase extends TargetDatabase {
+  readonly database: Database;
+  readonly schema: DatabaseSchema;
+  readonly globals: KeptVariables;
+  guardOf(user: string): RunOptions['guard'];
+}
+
 export class MaterializedViews {
-  readonly #session: DatabaseSession;
+  readonly #session: ViewDatabase;
   readonly #environment: RunEnvironment;
   readonly #scheduler: Scheduler;
   readonly #states = new Map<number, ViewState>();
   /** The views of the catalog that was looked at last; every commit asks for them. */
   #views: KnownViews | undefined;
 
-  constructor(session: DatabaseSession, environment: RunEnvironment, scheduler: Scheduler) {
+  constructor(session: ViewDatabase, environment: RunEnvironment, scheduler: Scheduler) {
     this.#session = session;
     this.#environment = environment;
     this.#scheduler = scheduler;

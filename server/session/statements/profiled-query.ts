@@ -1,11 +1,11 @@
 /** What tells of a query: its plan, and how it ran where it was measured. */
-import type {StepCost} from '#server/monitoring/query-profiler.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import {type Explanation, stepCosts} from '../preparation/explain.ts';
 import {explained, type PrepareOptions} from '../preparation/prepared.ts';
 import {observed, type PreparedQuery} from '../preparation/prepared-query.ts';
 import type {StatementContext, StatementDependencies} from './statement-context.ts';
 import type {ResultSummary} from '../session.ts';
+import type {StepCost} from '#server/monitoring/query-groups.ts';
 
 export interface ProfiledQuery {
   readonly query: PreparedQuery;

@@ -6,7 +6,7 @@ import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
-import type {QueryProfiler, StepCost} from '#server/monitoring/query-profiler.ts';
+import type {QueryProfiler} from '#server/monitoring/query-profiler.ts';
 import type {Refusal} from '#server/base/errors.ts';
 import type {ServerView} from '#server/execution/external-access.ts';
 import type {Value} from '#server/model/value.ts';
@@ -19,6 +19,7 @@ import type {RunRequest} from '../session.ts';
 import type {PlanThreads} from '../threads/plan-task.ts';
 import type {Transfers} from '../transfers.ts';
 import type {ResultOptions, RunEnvironment, RunOptions, WriteData} from './statement-run.ts';
+import type {StepCost} from '#server/monitoring/query-groups.ts';
 
 /** What all statements of a server share. */
 export interface StatementDependencies {

@@ -33,13 +33,14 @@ import {RecordWriter} from '#server/records/records.ts';
 import type {RecordTally} from '#server/records/writer-notes.ts';
 import type {RecordContext} from '#server/records/context.ts';
 import type {ReadContext, Transaction} from '#server/transactions/transaction-contract.ts';
-import {guardGraph, guardWrites, TypeGuard} from '../guarded-graph.ts';
+import {guardGraph, guardWrites} from '../guarded-graph.ts';
 import {type GraphsFor, Programs} from '../programs/inner-programs.ts';
 import {type PreparedQuery, requireParameters} from '../preparation/prepared-query.ts';
 import type {ReadSchema} from '#server/records/context.ts';
 import type {Guard, TargetDatabase} from './target-database.ts';
 import type {Parameters, ResultFormat} from '../session.ts';
 import {type Fire, firingReads, firingWrites, hasTriggers} from '../programs/trigger-graph.ts';
+import {TypeGuard} from '../type-guard.ts';
 
 /** How long a statement may run unless it says less; 0: without end. */
 export function serverTimeoutMs(catalog: Catalog, environment: RunEnvironment): number {

@@ -21,12 +21,13 @@ import type {Cancellation} from '#server/base/cancellation.ts';
 import type {CommitOutcome, LogIndex} from '#server/transactions/commit.ts';
 import type {RecordWriter} from '#server/records/records.ts';
 import type {Contention} from './contention.ts';
-import type {DatabaseSession} from '../connections/database-session.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {DatabaseSchema} from '#server/records/database-schema.ts';
 import {refusalOf, repeated} from './outcome.ts';
 import {type RunEnvironment, type WriteData, writeData} from './statement-run.ts';
 
 export interface TransactOptions {
-  readonly session: DatabaseSession;
+  readonly session: {readonly database: Database; readonly schema: DatabaseSchema};
   readonly environment: RunEnvironment;
   readonly signal: Cancellation;
   /** How often it is run again. */

@@ -1,5 +1,5 @@
 /** The agent tool server in the OpenAPI document. */
-import type {Row} from './openapi.ts';
+import type {Row} from './openapi-row.ts';
 
 const flag = {type: 'boolean'};
 const names = {type: 'array', items: {type: 'string'}};

@@ -1,5 +1,5 @@
 /** The routes of the cluster, as openapi.ts describes them. */
-import type {Row} from './openapi.ts';
+import type {Row} from './openapi-row.ts';
 
 const tag = 'Cluster';
 

@@ -1,5 +1,5 @@
 /** Searches of vectors and text in the OpenAPI document; arguments as session/search reads them. */
-import type {Row} from './openapi.ts';
+import type {Row} from './openapi-row.ts';
 
 const vector = {
   queryVector: {type: 'array', items: {type: 'number'}},

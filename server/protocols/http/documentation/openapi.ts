@@ -5,11 +5,7 @@
 import {agentRows} from './openapi-agents.ts';
 import {clusterRows} from './openapi-cluster.ts';
 import {searchRows} from './openapi-searches.ts';
-
-interface Described {
-  readonly summary: string;
-  readonly description: string;
-}
+import type {Described, Row} from './openapi-row.ts';
 
 interface OperationDocument extends Described {
   readonly tags: readonly string[];
@@ -17,17 +13,6 @@ interface OperationDocument extends Described {
   readonly parameters: readonly unknown[];
   readonly requestBody?: unknown;
   readonly responses: Readonly<Record<string, unknown>>;
-}
-
-export interface Row extends Described {
-  /** Method and path below the base. */
-  readonly at: string;
-  /** The path is below nothing. */
-  readonly isOutside?: boolean;
-  readonly tag: string;
-  readonly answers: readonly number[];
-  readonly body?: Readonly<Record<string, unknown>>;
-  readonly isOpen?: boolean;
 }
 
 const statementBody = {

@@ -1,0 +1,48 @@
+/** What a user may do with the types of a database, asked before data is touched. */
+import type {DatabaseAccess} from '#server/access/decide.ts';
+import type {RecordRight} from '#server/access/rights.ts';
+import {Refusal} from '#server/base/errors.ts';
+
+export const words: Readonly<Record<RecordRight, string>> = {
+  createRecord: 'create',
+  readRecord: 'read',
+  updateRecord: 'update',
+  deleteRecord: 'delete',
+};
+
+/** Asks for rights on types and remembers what is allowed. */
+export class TypeGuard {
+  readonly #access: DatabaseAccess;
+  readonly #user: string;
+  readonly #allowed = new Set<string>();
+
+  constructor(access: DatabaseAccess, user: string) {
+    this.#access = access;
+    this.#user = user;
+  }
+
+  /** @throws {Refusal} `security.denied`. */
+  require(right: RecordRight, type: string): void {
+    const key = `${right} ${type}`;
+    if (this.#allowed.has(key)) return;
+    if (!this.#access.allowsOnType(right, type)) {
+      throw new Refusal(
+        'security.denied',
+        `User '${this.#user}' is not allowed to ${words[right]} records of type '${type}'`,
+        {detail: {right, type}},
+      );
+    }
+    this.#allowed.add(key);
+  }
+
+  /** Whether the right is given on each of the types. */
+  allowsAll(right: RecordRight, types: readonly string[]): boolean {
+    return types.every(type => this.#access.allowsOnType(right, type));
+  }
+
+  /** Asks for the right on any of the types. @throws {Refusal} `security.denied`, for the first. */
+  requireOneOf(right: RecordRight, types: readonly string[]): void {
+    const allowed = types.find(type => this.#access.allowsOnType(right, type)) ?? types[0];
+    if (allowed !== undefined) this.require(right, allowed);
+  }
+}
