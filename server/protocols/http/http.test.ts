@@ -11,6 +11,7 @@ import {
   httpWorld,
 } from '#server/testing/worlds/http-world.ts';
 import {Double} from '#server/model/value.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 import {openApiDocument} from './documentation/openapi.ts';
 import {routeTable} from './server.ts';
 
@@ -503,7 +504,7 @@ test('a command nobody waits for runs to its end', async () => {
   const answer = await run('write', {fields: {awaitResponse: false}});
   assert.equal(answer.status, 202);
   assert.deepEqual(answer.json, {result: 'Command accepted for asynchronous execution'});
-  await run('rows');
+  await eventually('the command has run', () => world.service.writes > writesBefore);
   assert.equal(world.service.writes, writesBefore + 1);
 });
 
