@@ -1,6 +1,6 @@
 /**
- * Replaces members that are lost for good: a person asked for it, the volume is lost, or it lies on
- * a node that is not there any more.
+ * Replaces members that are lost for good: a person asked for it, the volume is lost or its claim
+ * deleted, or it lies on a node that is not there any more.
  *
  * The member leaves the configuration before its volume goes, so that no empty server ever speaks
  * with the vote of one that acknowledged something. Without a quorum among the others nothing is
@@ -62,7 +62,11 @@ export function isLost({pod, claims, ordinal}: Member, {observed, set}: Situatio
   if (pod === undefined || ordinal >= set.replicas) return false;
   if (pod.wantsReplacement) return true;
   const {autoReplace, replaceAfter} = observed.cluster.spec.healing;
-  if (!autoReplace || pod.isReady) return false;
+  if (!autoReplace) return false;
+  // Somebody deleted the claim: the volume goes with the pod, at a moment of nobody's choice.
+  const isGoing = claims.some(claim => claim.isTerminating && claim.volume !== 'backups');
+  if (isGoing && pod.isStarted && !pod.isTerminating) return true;
+  if (pod.isReady) return false;
   const awayMs = observed.nowMs - Math.max(pod.createdMs, pod.readyChangedMs);
   return claims.some(
     claim =>
