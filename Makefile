@@ -26,7 +26,7 @@ unexport $(foreach name,$(VARIABLES),$(if $($(name)),,$(name)))
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: help start dev test alone check docs crash cuts agent-matrix vanish full-disks simulate mutants fuzz conformance keep bench clean resources attack cluster-orders timing \
+.PHONY: help start dev test alone check docs crash cuts agent-matrix vanish full-disks simulate mutants fuzz conformance promtool keep bench clean resources attack cluster-orders timing \
 	prepared rocksdb cluster porcupine images e2e release
 
 help: ## list the commands
@@ -97,6 +97,9 @@ attack: prepared ## attack a server of its own as a user without rights, all doo
 
 timing: prepared ## see whether times of answers tell who exists: SAMPLES=200000
 	$(call run,server/testing/timing/timing.ts)
+
+promtool: prepared ## judge metrics and rules by promtool, and have a real Prometheus scrape a server: SECONDS=60
+	SECONDS=$${SECONDS:-60} exec $(RUN) server/testing/run-tests.ts files server/monitoring/rules.test.ts server/monitoring/metric-data.test.ts server/node/monitoring/prometheus.slow.test.ts
 
 conformance: prepared ## replay recorded exchanges or an outside suite: SUITE=http DIR=... REPORT=file
 	$(call run,server/testing/conformance/conformance.ts)
