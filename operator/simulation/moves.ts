@@ -92,8 +92,8 @@ export const moves: Readonly<Record<string, Move>> = {
   'no settings': wishes => withSpec(wishes, {settings: null}),
   'larger volumes': (wishes, {random}) =>
     withSpec(wishes, {storage: {size: `${10 + random.below(40)}Gi`}}),
-  'another port': wishes => withSpec(wishes, {ha: {raftPort: 2500}}),
-  'the port again': wishes => withSpec(wishes, {ha: {raftPort: 2434}}),
+  'another port': (wishes, world) => withPort(wishes, world, 2500),
+  'the port again': (wishes, world) => withPort(wishes, world, 2434),
   pause: wishes => withMark(wishes, annotations.paused, 'true'),
   'go on': wishes => withMark(wishes, annotations.paused, null),
   sleep: wishes => withMark(wishes, annotations.hibernate, 'true'),
@@ -190,8 +190,27 @@ export function recreate(world: OperatorWorld, {spec}: Wishes): void {
   world.create(mergePatch({}, {...rest, ha: {raftPort: portOf(world)}}) as JsonMap);
 }
 
-/** The port that the cluster began with: a wish for another one may have come before that. */
-export function portOf({servers}: OperatorWorld): number {
-  const [group] = servers.groups.values();
-  return Number(/_(\d+)$/.exec(group?.initial[0] ?? '')?.[1] ?? 2434);
+/**
+ * The port that members have in their names, as the status says, or else the data of a cluster that
+ * was deleted: a wish for another one may have come before either.
+ */
+export function portOf(world: OperatorWorld): number {
+  const told = world.isThere() ? world.cluster().status?.initialMembers : undefined;
+  const [group] = world.servers.groups.values();
+  const [peer = ''] = told ?? group?.initial ?? [];
+  return Number(/_(\d+)$/.exec(peer)?.[1] ?? 2434);
+}
+
+/**
+ * A wish for a port. Data of a cluster that was deleted hold its port in the names of members, of
+ * which an operator that has not looked yet knows nothing: nobody wishes for another one then.
+ */
+function withPort(
+  wishes: Wishes,
+  world: OperatorWorld,
+  raftPort: number,
+): Partial<Wishes> | undefined {
+  const isLookedAt = world.isThere() && world.cluster().status?.initialMembers !== undefined;
+  if (world.servers.groups.size > 0 && !isLookedAt) return undefined;
+  return withSpec(wishes, {ha: {raftPort}});
 }
