@@ -137,11 +137,18 @@ function messageOf(random: SeededRandom): unknown {
   return message;
 }
 
-/** The ids that must come back, as texts of JSON; undefined: the bytes are no JSON. */
+/**
+ * The ids that must come back, as texts of JSON; undefined: the bytes are no JSON, or have a number
+ * that nothing here can hold, such as 5e+308.
+ */
 function expectedIds(bytes: Buffer): readonly string[] | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}).decode(bytes));
+    const text = new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}).decode(bytes);
+    value = JSON.parse(text, (_name, part: unknown) => {
+      if (typeof part === 'number' && !Number.isFinite(part)) throw new RangeError('no number');
+      return part;
+    });
   } catch {
     return undefined;
   }
