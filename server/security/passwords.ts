@@ -20,7 +20,7 @@ export type DeriveKey = (password: string, salt: string, rounds: number) => Prom
 
 const pooled = promisify(pbkdf2);
 /** What derives keys where nobody else needs the thread pool of the process. */
-const derivePooled: DeriveKey = (password, salt, rounds) =>
+export const derivePooled: DeriveKey = (password, salt, rounds) =>
   pooled(password, salt, rounds, keyBytes, 'sha256');
 
 const algorithm = 'PBKDF2WithHmacSHA256';

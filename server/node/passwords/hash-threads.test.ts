@@ -23,6 +23,11 @@ test('orders at the same time take a thread each, later ones the same, idle ones
     yield: () => Promise.resolve(),
   });
   const expected = pbkdf2Sync('secret', 'salt', 1_000, 32, 'sha256');
+  const few = (): Promise<Buffer[]> =>
+    Promise.all(Array.from({length: 4}, () => threads.derive('secret', 'salt', 1_000)));
+  assert.deepEqual(await few(), Array(4).fill(expected));
+  assert.equal(threads.size, 0, 'a few need no thread');
+  const again = idle.splice(0);
   const both = [threads.derive('secret', 'salt', 1_000), threads.derive('other', 'salt', 1_000)];
   const [one, other] = await Promise.all(both);
   assert.deepEqual(one, expected);
@@ -36,5 +41,9 @@ test('orders at the same time take a thread each, later ones the same, idle ones
   for (const end of idle.splice(0)) end();
   assert.equal(threads.size, 0);
   assert.deepEqual(await threads.derive('secret', 'salt', 1_000), expected, 'it begins anew');
+  assert.equal(threads.size, 1);
+  for (const end of again) end();
+  await few();
+  assert.equal(threads.size, 1, 'a few need none again');
   for (const end of idle.splice(0)) end();
 });

@@ -1,8 +1,10 @@
-/** The thread of `hash-threads.ts`: derives one key after the other. */
+/**
+ * The thread of `hash-threads.ts`: derives one key after the other. It loads nothing of the server,
+ * since it starts for a login and takes memory for as long as it is there.
+ */
 import {pbkdf2Sync} from 'node:crypto';
 import {setPriority} from 'node:os';
 import {parentPort} from 'node:worker_threads';
-import {keyBytes} from '#server/security/passwords.ts';
 import type {HashOrder} from './hash-threads.ts';
 
 /**
@@ -15,7 +17,7 @@ const port = parentPort;
 if (port !== null) {
   // On Linux this is the priority of the calling thread alone.
   if (process.platform === 'linux') setPriority(niceness);
-  port.on('message', ({password, salt, rounds}: HashOrder) => {
+  port.on('message', ({password, salt, rounds, keyBytes}: HashOrder) => {
     port.postMessage(pbkdf2Sync(password, salt, rounds, keyBytes, 'sha256'));
   });
 }
