@@ -4,6 +4,7 @@ import {type ChildProcess, spawn} from 'node:child_process';
 import {once} from 'node:events';
 import {existsSync} from 'node:fs';
 import {test} from 'node:test';
+import {eventually} from '../time/eventually.ts';
 import {OverdueFiles} from './overdue-files.ts';
 import {childWith} from './processes.ts';
 
@@ -36,7 +37,7 @@ test('a file that hears no signal is ended with its children, others are not', {
     files.ended('/done.test.ts');
     const [, signal] = (await once(late.child, 'exit')) as [unknown, string];
     assert.equal(signal, 'SIGKILL');
-    assert.equal(isAlive(late.pid), false);
+    await eventually('its child is gone', () => !isAlive(late.pid));
     assert.equal(done.child.signalCode, null);
     assert.deepEqual(said, ['late /late.test.ts is not done within 0.05 s and is ended']);
   } finally {
