@@ -107,7 +107,17 @@ test('a member that was away for too long takes a snapshot, and goes on by the l
   await write(first, 21, 22);
   await untilCount(away, 22);
 
-  await behind.cluster('POST', '/resync/music');
+  // A snapshot may still end, or another follow it when the log went on meanwhile.
+  const isTakenAnew = async (): Promise<boolean> => {
+    try {
+      await behind.cluster('POST', '/resync/music');
+      return true;
+    } catch (error) {
+      if (String(error).includes('taking a snapshot already')) return false;
+      throw error;
+    }
+  };
+  await eventually('it takes one database anew', isTakenAnew, {told});
   await write(first, 23, 24);
   await untilCount(away, 24);
 
