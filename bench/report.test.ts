@@ -55,6 +55,12 @@ test('a gate that does not hold fails the run, upper bounds too', () => {
   assert.match(lines.at(-1) ?? '', /^worst gate: W2 idle 140 \(bound <= 130\): FAILS \(1 of 2/);
 });
 
+test('none where none may be holds', () => {
+  const left = {...figure, ours: [0], theirs: [], gate: {at: 'most', bound: 0}} as const;
+  assert.equal(reported(left).holds, true);
+  assert.equal(reported({...left, ours: [1]}).holds, false);
+});
+
 test('a quantile is one of the values', () => {
   const values = [3, 1, 2, 5, 4];
   assert.deepEqual(

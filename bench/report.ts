@@ -125,7 +125,9 @@ function judge(figure: Figure): Judged[] {
   if (gate === undefined) return [];
   const perRound = ratios(figure);
   const value = median(perRound.length === 0 ? figure.ours : perRound);
-  const margin = gate.at === 'least' ? value / gate.bound : gate.bound / value;
+  const [more, less] = gate.at === 'least' ? [value, gate.bound] : [gate.bound, value];
+  // None where none may be: 0 by 0 holds.
+  const margin = more === less ? 1 : more / less;
   const against = figure.theirs.length === 0 ? '' : ` against ${figure.peer}`;
   return [{name: `${figure.class} ${figure.point}${against}`, value, gate, margin}];
 }
