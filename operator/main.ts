@@ -8,6 +8,7 @@
  * | POD_NAME, POD_NAMESPACE | who this is, and where the lease lies |
  * | READS_NODES | `true` where the operator may read nodes |
  * | PORT | of `/healthz`, `/readyz` and `/metrics`; 8080 |
+ * | LEASE_SECONDS | how long an operator that was ended without a word is waited for; 15 |
  * | WORKERS | clusters that are worked on at once; 4 |
  * | LOG_LEVEL | debug, info, warn, error |
  */
@@ -22,6 +23,7 @@ import {Operator} from '#operator/controllers/operator.ts';
 import {HttpAdmin} from '#operator/database/http-admin.ts';
 import {defaultAccess} from '#operator/kubernetes/access.ts';
 import {HttpKubeApi} from '#operator/kubernetes/http-api.ts';
+import {LEASE_SECONDS} from '#operator/kubernetes/lease.ts';
 import {RetryingApi} from '#operator/kubernetes/retrying-api.ts';
 
 const environment = process.env;
@@ -54,6 +56,7 @@ async function run(): Promise<void> {
     podName,
     namespace: environment['POD_NAMESPACE'] ?? access.namespace ?? 'default',
     identity: `${podName}_${randomUUID()}`,
+    leaseSeconds: numberIn(environment['LEASE_SECONDS'], {otherwise: LEASE_SECONDS, max: 3_600}),
     workers: numberIn(environment['WORKERS'], {otherwise: 4, max: 64}),
     onLost: () => {
       logger.log('error', 'lease.lost', {});

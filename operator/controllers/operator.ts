@@ -33,6 +33,8 @@ export interface OperatorOptions {
   readonly namespace: string;
   /** Different for every process. */
   readonly identity: string;
+  /** How long its lease lasts without a renewal; absent: as that of every controller does. */
+  readonly leaseSeconds?: number;
   readonly workers: number;
   /** Called when the lease was lost: the process must end. */
   readonly onLost: () => void;

@@ -1,6 +1,7 @@
 /** Never do two operators act at once, whatever the API server does to their renewals. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import type {Clock} from '#server/platform/clock.ts';
 import {textAt} from '#operator/api/kube-object.ts';
 import {SeededRandom} from '#operator/simulation/seeded-random.ts';
 import {InMemoryApi, noInterference} from '#operator/simulation/fake-api/in-memory-api.ts';
@@ -9,10 +10,14 @@ import {kinds} from './kinds.ts';
 import {LeaseElection} from './lease.ts';
 import {world} from './testing-world.ts';
 
+type World = ReturnType<typeof world>;
+type Means = Omit<World['means'], 'clock'> & {readonly clock: Clock};
+
 function contender(
-  parts: ReturnType<typeof world>,
+  parts: Pick<World, 'store'> & {readonly means: Means},
   identity: string,
   fails = (): boolean => false,
+  leaseSeconds?: number,
 ) {
   const told: string[] = [];
   const check = () =>
@@ -23,6 +28,7 @@ function contender(
     namespace: 'svc-system',
     name: 'svc-operator',
     identity,
+    ...(leaseSeconds === undefined ? {} : {leaseSeconds}),
     onLeading: () => told.push('leads'),
     onLost: () => told.push('lost'),
   });
@@ -67,6 +73,30 @@ test('whoever cannot renew stops before another may begin', async () => {
   assert.equal(two.election.isLeading, false);
   await parts.time.run(30_000);
   assert.deepEqual(two.told, ['leads']);
+  await two.election.release();
+});
+
+test('clocks that differ by hours, and a lease of another length, make no two leaders', async () => {
+  const parts = world();
+  const hours = (count: number) => {
+    const clock = {
+      now: () => parts.time.now() + count * 3_600_000,
+      monotonic: () => parts.time.monotonic(),
+    };
+    return {...parts, means: {...parts.means, clock}};
+  };
+  let isAway = false;
+  const one = contender(hours(-7), 'one', () => isAway, 30);
+  await parts.time.run(5_000);
+  const two = contender(hours(7), 'two', undefined, 6);
+  await parts.time.run(300_000);
+  assert.deepEqual([one.told, two.told], [['leads'], []]);
+  isAway = true;
+  for (let second = 0; second < 60; second++) {
+    await parts.time.run(1_000);
+    assert.ok(!one.election.isLeading || !two.election.isLeading);
+  }
+  assert.deepEqual([one.told, two.told], [['leads', 'lost'], ['leads']]);
   await two.election.release();
 });
 

@@ -19,6 +19,8 @@ export interface LeaseOptions {
   readonly name: string;
   /** Different for every process. */
   readonly identity: string;
+  /** How long it lasts without a renewal. */
+  readonly leaseSeconds?: number;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Pick<Random, 'u32'>;
@@ -29,12 +31,14 @@ export interface LeaseOptions {
   readonly onLost: () => void;
 }
 
-const LEASE_SECONDS = 15;
-const RENEW_DEADLINE_MS = 10_000;
-const RETRY_MS = 2_000;
+export const LEASE_SECONDS = 15;
+/** Parts of what a lease lasts: when its holder stops without a renewal, and how often it tries. */
+const DEADLINE_PART = 2 / 3;
+const RETRY_PART = 2 / 15;
 
 export class LeaseElection {
   readonly #options: LeaseOptions;
+  readonly #seconds: number;
   #seen: {readonly record: string; readonly at: number} | undefined;
   #held: KubeObject | undefined;
   #renewedAt: number | undefined;
@@ -44,6 +48,7 @@ export class LeaseElection {
 
   constructor(options: LeaseOptions) {
     this.#options = options;
+    this.#seconds = options.leaseSeconds ?? LEASE_SECONDS;
   }
 
   start(): void {
@@ -53,7 +58,8 @@ export class LeaseElection {
   get isLeading(): boolean {
     const {clock} = this.#options;
     const renewedAt = this.#renewedAt;
-    return renewedAt !== undefined && clock.monotonic() - renewedAt < RENEW_DEADLINE_MS;
+    const deadlineMs = this.#seconds * 1_000 * DEADLINE_PART;
+    return renewedAt !== undefined && clock.monotonic() - renewedAt < deadlineMs;
   }
 
   /** Gives the lease up, so that the next one need not wait for its end. */
@@ -91,7 +97,7 @@ export class LeaseElection {
     }
     const {timers, random} = this.#options;
     const jitter = 1 + (random.u32() / 2 ** 32) * 0.2;
-    this.#cancel = timers.after(RETRY_MS * jitter, () => {
+    this.#cancel = timers.after(this.#seconds * 1_000 * RETRY_PART * jitter, () => {
       this.#trying = this.#try();
     });
   }
@@ -105,7 +111,7 @@ export class LeaseElection {
     const record = JSON.stringify(lease.spec);
     if (this.#seen?.record !== record) this.#seen = {record, at: begun};
     const holder = textAt(lease, 'spec', 'holderIdentity') ?? '';
-    const lastsMs = (numberAt(lease, 'spec', 'leaseDurationSeconds') ?? LEASE_SECONDS) * 1_000;
+    const lastsMs = (numberAt(lease, 'spec', 'leaseDurationSeconds') ?? this.#seconds) * 1_000;
     const isOurs = holder === identity;
     if (!isOurs && holder !== '' && begun - this.#seen.at < lastsMs) return;
     if (!isOurs) logger.log('info', 'lease.taking', {from: holder});
@@ -147,7 +153,7 @@ export class LeaseElection {
 
   #claim() {
     const {identity: holderIdentity} = this.#options;
-    return {holderIdentity, leaseDurationSeconds: LEASE_SECONDS, renewTime: this.#now()};
+    return {holderIdentity, leaseDurationSeconds: this.#seconds, renewTime: this.#now()};
   }
 
   /** metav1.MicroTime. */
