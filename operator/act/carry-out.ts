@@ -11,8 +11,9 @@ import {canonicalJson, type KubeObject} from '#operator/api/kube-object.ts';
 import {generatedSecret} from '#operator/objects/configuration.ts';
 import {
   nextTokens,
+  type Tokens,
   TOKENS_KEY,
-  tokensIn,
+  tokensOf,
   tokensSecret,
   tokenStepOf,
 } from '#operator/objects/tokens.ts';
@@ -110,6 +111,10 @@ async function carryOutOne(action: Action, options: ActOptions): Promise<void> {
       return await setSettings(action, options);
     case 'write-tokens':
       return await writeTokens(action, options);
+    case 'restore-tokens':
+      return await copyTokens(action, {from: 'tokensKept', to: 'tokens'}, options);
+    case 'keep-tokens':
+      return await copyTokens(action, {from: 'tokens', to: 'tokensKept'}, options);
     case 'set-root-password': {
       const {admin, token} = options;
       if (token === undefined) return;
@@ -178,6 +183,10 @@ function written(
   return api.replace(kinds.secret, {...next, metadata: {...next.metadata, resourceVersion}});
 }
 
+function tokensHeld(secret: KubeObject): Tokens {
+  return tokensOf(secret, textOfSecret(secret, TOKENS_KEY));
+}
+
 /** Nothing is written over what is another step by now. */
 async function writeTokens(
   {step, to}: Extract<Action, {kind: 'write-tokens'}>,
@@ -189,12 +198,30 @@ async function writeTokens(
   if ((live && tokenStepOf(live)) !== step) throw new Outdated('the tokens were written meanwhile');
   const source = tokenSecret(cluster);
   const given = await readOrNothing(api, refOf(kinds.secret, source.name, options));
-  const held = tokensIn((live && textOfSecret(live, TOKENS_KEY)) ?? '');
+  const held = live === undefined ? [] : tokensHeld(live).lines;
   const lines = nextTokens(to, held, given && textOfSecret(given, source.key));
   if (lines === undefined) throw new Outdated('the Secret with the token is not there');
   const phase = to === 'wanted' ? 'single' : to;
-  const next = tokensSecret(cluster, {step: step === undefined ? 0 : step + 1, phase, lines});
+  const tokens = {step: step === undefined ? 0 : step + 1, phase, lines};
+  const next = tokensSecret(cluster, tokens, 'tokens');
   options.onWritten(kinds.secret, await written(api, next, live));
+}
+
+/** Nothing is copied that is another step by now. */
+async function copyTokens(
+  {step}: Extract<Action, {kind: 'restore-tokens' | 'keep-tokens'}>,
+  {from, to}: Readonly<Record<'from' | 'to', 'tokens' | 'tokensKept'>>,
+  options: ActOptions,
+): Promise<void> {
+  const {api, observation} = options;
+  const {cluster} = observation;
+  const read = (which: 'tokens' | 'tokensKept'): Promise<KubeObject | undefined> =>
+    readOrNothing(api, refOf(kinds.secret, names[which](cluster), options));
+  const [source, live] = [await read(from), await read(to)];
+  const tokens = source && tokensHeld(source);
+  const isThere = to === 'tokens' && live !== undefined;
+  if (tokens?.step !== step || isThere) throw new Outdated('the tokens were written meanwhile');
+  options.onWritten(kinds.secret, await written(api, tokensSecret(cluster, tokens, to), live));
 }
 
 async function readOrNothing(api: KubeApi, ref: Ref): Promise<KubeObject | undefined> {

@@ -101,6 +101,15 @@ const begun = {
   storage: {requested: '10Gi', lastGood: '10Gi', resizing: []},
 };
 
+test('a port that the volumes of a former cluster of the name do not have is refused', () => {
+  const object = clusterObject({ha: {raftPort: 2500}});
+  assert.deepEqual(checkCluster(object, undefined).problems, []);
+  assert.deepEqual(checkCluster(object, 2500).problems, []);
+  const {problems, cluster} = checkCluster(object, 2434);
+  assert.match(problems.join('\n'), /^spec\.ha\.raftPort: the volumes .* have 2434 in their names/);
+  assert.equal(cluster.spec.ha.raftPort, 2434, 'by which its members are known meanwhile');
+});
+
 const changes: readonly (readonly [string, JsonMap, RegExp | undefined])[] = [
   ['a later patch', {version: '26.11.3'}, undefined],
   ['an earlier patch', {version: '26.11.0'}, undefined],

@@ -20,7 +20,8 @@ export interface CheckedCluster {
   readonly problems: readonly string[];
 }
 
-export function checkCluster(object: KubeObject): CheckedCluster {
+/** @param portKept - The port in the names of the members whose volumes are there. */
+export function checkCluster(object: KubeObject, portKept?: number): CheckedCluster {
   const status = object.status as ClusterStatus | undefined;
   const fields = checkSpec(clusterSpec, clusterRules, {value: object.spec ?? {}});
   const {metadata} = object;
@@ -34,17 +35,17 @@ export function checkCluster(object: KubeObject): CheckedCluster {
     spec: fields.value,
     status,
   };
-  const problems = problemsOf(cluster, fields);
+  const problems = [...problemsOf(cluster, fields), ...portProblems(cluster, portKept)];
   if (problems.length === 0) return {cluster, problems};
-  return {cluster: {...cluster, spec: standIn(status)}, problems};
+  return {cluster: {...cluster, spec: standIn(status, portKept)}, problems};
 }
 
 /**
  * Stands in for a spec that cannot be used: it says who the members are, as far as the status knows
  * it, so that they can be told from others. Nothing of it is carried out.
  */
-function standIn(status: ClusterStatus | undefined): ClusterSpec {
-  const raftPort = raftPortIn(status);
+function standIn(status: ClusterStatus | undefined, portKept: number | undefined): ClusterSpec {
+  const raftPort = raftPortIn(status) ?? portKept;
   return check(
     clusterSpec,
     {
@@ -55,6 +56,16 @@ function standIn(status: ClusterStatus | undefined): ClusterSpec {
     },
     'spec',
   ).value;
+}
+
+/** A cluster that is applied again finds its members by their names, or not at all. */
+function portProblems({spec, status}: SvcCluster, portKept: number | undefined): readonly string[] {
+  const isOther = portKept !== undefined && portKept !== spec.ha.raftPort;
+  if (!isOther || status?.initialMembers !== undefined) return [];
+  return [
+    `spec.ha.raftPort: the volumes of a former cluster of this name are there, whose members have ` +
+      `${portKept} in their names: delete it and apply it with that port, or delete the volumes`,
+  ];
 }
 
 function raftPortIn(status: ClusterStatus | undefined): number | undefined {

@@ -23,6 +23,8 @@ export const labels = {
   ordinal: `${GROUP}/ordinal`,
   /** On a claim of a member that was scaled away: its data are those of a former member. */
   orphaned: `${GROUP}/orphaned`,
+  /** On a claim: the port in the names of the members whose data it holds. */
+  raftPort: `${GROUP}/raft-port`,
   /** On a SvcBackup: the schedule that asked for it. */
   schedule: `${GROUP}/schedule`,
 } as const;

@@ -29,7 +29,7 @@ import {planReplacement} from './concerns/replace.ts';
 import {settingActions} from './concerns/running-settings.ts';
 import {planJoin, planScale} from './concerns/scale.ts';
 import {statusOf} from './status.ts';
-import {passwordActions, tokenActions} from './tokens.ts';
+import {passwordActions, tokenActions, tokenSecrets} from './tokens.ts';
 import {planUpgrade} from './concerns/upgrade.ts';
 import {type View, viewOf} from './view.ts';
 import {growing, volumeActions} from './concerns/volumes.ts';
@@ -62,7 +62,7 @@ function carriedOut(base: Omit<Seen, 'plan' | 'replicas'>, initial: readonly num
   const {cluster, object, statefulSet: set, live} = observed;
   const restartAt = annotationOf(object, annotations.restartAt);
   const archives = archiveVolumeOf(observed);
-  const tokenStep = observed.tokens?.step;
+  const tokenStep = observed.tokens?.step ?? observed.tokenStepKept;
   const template = podTemplate(cluster, {initial, restartAt, archives, tokenStep});
   const situation = set && {observed, view, members, template, set};
   const recovered =
@@ -83,7 +83,8 @@ function carriedOut(base: Omit<Seen, 'plan' | 'replicas'>, initial: readonly num
   // In this order: no server starts before the tokens that it reads are there.
   const secrets = secretsOf(observed);
   const hasTokens =
-    observed.tokens !== undefined || secrets.some(({kind}) => kind === 'write-tokens');
+    observed.tokens !== undefined ||
+    secrets.some(({kind}) => kind === 'write-tokens' || kind === 'restore-tokens');
   const certificates = certificateActions(observed);
   const hasCertificate =
     cluster.spec.tls.mode !== 'Operator' ||
@@ -198,20 +199,15 @@ function roleLabels(members: readonly Member[], view: View): readonly Action[] {
 }
 
 /** Makes the Secrets that are missing and not the user's to make. */
-function secretsOf({cluster, secrets, tokens, statefulSet: set}: Observation): readonly Action[] {
+function secretsOf(observed: Observation): readonly Action[] {
+  const {cluster, secrets} = observed;
   const {root, clusterToken} = cluster.spec.secrets;
   const missing: Action[] = [];
   if (!secrets.root && root === undefined) missing.push({kind: 'generate-secret', which: 'root'});
   if (!secrets.token && clusterToken === undefined) {
     missing.push({kind: 'generate-secret', which: 'token'});
   }
-  // While nobody runs, nobody has to believe anybody.
-  const isAsleep = set?.replicas === 0 && tokens?.leadsToWanted === false;
-  const isKnown = secrets.token || clusterToken === undefined;
-  if (isKnown && (tokens === undefined || isAsleep)) {
-    missing.push({kind: 'write-tokens', step: tokens?.step, to: 'wanted'});
-  }
-  return missing;
+  return [...missing, ...tokenSecrets(observed)];
 }
 
 /** `svc.io/transfer-leader-to`: only when nothing else is under way. */

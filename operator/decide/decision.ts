@@ -30,6 +30,8 @@ export type Action =
       readonly step: number | undefined;
       readonly to: TokenPhase | 'wanted';
     }
+  /** Makes the Secret of the tokens anew out of its copy, or the copy out of it. */
+  | {readonly kind: 'restore-tokens' | 'keep-tokens'; readonly step: number}
   /** Writes the authority of the certificates, as it follows from the one that is there. */
   | {
       readonly kind: 'write-authority';

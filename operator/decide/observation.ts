@@ -81,6 +81,8 @@ export interface Observation {
   readonly secrets: Readonly<Record<'root' | 'token', boolean>>;
   /** Undefined: the Secret that servers read their tokens from is not there. */
   readonly tokens: TokenFacts | undefined;
+  /** The step of its copy; undefined: the copy is not there. */
+  readonly tokenStepKept: number | undefined;
   /** What the operator knows of certificates that it made. */
   readonly certificates: CertificatesSeen;
   /** Its schedules and runs of backups. */

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import type {Action} from './decision.ts';
+import type {Observation} from './observation.ts';
 import {type Plan, type Situation, waiting} from './plan.ts';
-import {tokenActions} from './tokens.ts';
+import {tokenActions, tokenSecrets} from './tokens.ts';
 
 const one = {ordinal: 0, isHealthy: true, pod: {templateHash: 'hash'}};
 const alone = {
@@ -24,4 +25,28 @@ test('one member alone is given the new token at once', () => {
 
 test('one that is just getting company is not: the other would start with it first', () => {
   assert.deepEqual(written({...step, replicas: 2}), []);
+});
+
+const secretsSeen = (more: Partial<Observation>): readonly Action[] =>
+  tokenSecrets({
+    cluster: {spec: {secrets: {}}},
+    secrets: {token: true},
+    tokens: undefined,
+    tokenStepKept: undefined,
+    statefulSet: {replicas: 3},
+    ...more,
+  } as unknown as Observation);
+const turned = {phase: 'turned', step: 2, leadsToWanted: true} as const;
+
+test('of the tokens and their copy the one that is left makes the other', () => {
+  assert.deepEqual(secretsSeen({tokenStepKept: 2}), [{kind: 'restore-tokens', step: 2}]);
+  assert.deepEqual(secretsSeen({tokens: turned}), [{kind: 'keep-tokens', step: 2}]);
+  assert.deepEqual(secretsSeen({tokens: turned, tokenStepKept: 1}), [
+    {kind: 'keep-tokens', step: 2},
+  ]);
+  assert.deepEqual(secretsSeen({tokens: turned, tokenStepKept: 2}), []);
+});
+
+test('with neither the token that is wanted is written alone', () => {
+  assert.deepEqual(secretsSeen({}), [{kind: 'write-tokens', step: undefined, to: 'wanted'}]);
 });

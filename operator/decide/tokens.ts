@@ -10,6 +10,7 @@
 import type {TokenPhase} from '#operator/objects/tokens.ts';
 import type {Action} from './decision.ts';
 import type {Member} from './members.ts';
+import type {Observation} from './observation.ts';
 import type {Plan, Situation} from './plan.ts';
 
 /** The Secret that the servers read their tokens from. */
@@ -19,6 +20,31 @@ export interface TokenFacts {
   readonly step: number;
   /** Whether the servers end with the token that is wanted, when this change is over. */
   readonly leadsToWanted: boolean;
+}
+
+/**
+ * What makes the Secret of the tokens, or its copy, when one of them is not there. While a token
+ * changes, the old one stands nowhere else, and servers that know another one believe nobody.
+ */
+export function tokenSecrets({
+  cluster,
+  secrets,
+  tokens,
+  tokenStepKept,
+  statefulSet: set,
+}: Observation): readonly Action[] {
+  if (tokens === undefined && tokenStepKept !== undefined) {
+    return [{kind: 'restore-tokens', step: tokenStepKept}];
+  }
+  // While nobody runs, nobody has to believe anybody.
+  const isAsleep = set?.replicas === 0 && tokens?.leadsToWanted === false;
+  const isKnown = secrets.token || cluster.spec.secrets.clusterToken === undefined;
+  if (isKnown && (tokens === undefined || isAsleep)) {
+    return [{kind: 'write-tokens', step: tokens?.step, to: 'wanted'}];
+  }
+  return tokens === undefined || tokens.step === tokenStepKept
+    ? []
+    : [{kind: 'keep-tokens', step: tokens.step}];
 }
 
 /** What is to be written next; undefined: nothing, or not yet. */

@@ -23,6 +23,8 @@ export const names = {
   token: ({metadata}: Named): string => `${metadata.name}-token`,
   /** Tokens as the servers read them: that of `token`, and others while it changes. */
   tokens: ({metadata}: Named): string => `${metadata.name}-tokens`,
+  /** The same again, from which the one before is made anew when somebody deletes it. */
+  tokensKept: ({metadata}: Named): string => `${metadata.name}-tokens-kept`,
   /** The authority of the certificates, and what the servers use of it. */
   authority: ({metadata}: Named): string => `${metadata.name}-ca`,
   certificate: ({metadata}: Named): string => `${metadata.name}-tls`,

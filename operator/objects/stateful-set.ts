@@ -3,6 +3,7 @@
  * vanish. When a pod is replaced is the operator's decision (OnDelete), and so is how many there
  * are.
  */
+import {labels} from '#operator/api/group.ts';
 import type {JsonMap, KubeObject} from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import {allLabels, names, ownedMeta, selectorLabels, type Volume} from './names.ts';
@@ -64,8 +65,9 @@ export function claimsOf({spec: {storage, backups}}: SvcCluster): readonly Claim
 }
 
 function claimTemplates(cluster: SvcCluster): readonly JsonMap[] {
+  const raftPort = String(cluster.spec.ha.raftPort);
   return claimsOf(cluster).map(({volume, size, storageClass, accessMode}) => ({
-    metadata: {name: volume, labels: allLabels(cluster)},
+    metadata: {name: volume, labels: {...allLabels(cluster), [labels.raftPort]: raftPort}},
     spec: {
       accessModes: [accessMode],
       resources: {requests: {storage: size}},

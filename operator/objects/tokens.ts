@@ -16,20 +16,24 @@ const TOKEN_PHASE_ANNOTATION = 'svc.io/token-phase';
 /** Key of that Secret: a token a line. */
 export const TOKENS_KEY = 'token';
 
-/** The Secret that servers read their tokens from; it goes with the cluster. */
+/** What such a Secret says. */
+export interface Tokens {
+  readonly step: number;
+  readonly phase: TokenPhase;
+  readonly lines: readonly string[];
+}
+
+/**
+ * The Secret that servers read their tokens from, or its copy; it goes with the cluster.
+ *
+ * @param which - While a token changes, the old one stands in none but these two.
+ */
 export function tokensSecret(
   cluster: SvcCluster,
-  {
-    step,
-    phase,
-    lines,
-  }: {
-    readonly step: number;
-    readonly phase: TokenPhase;
-    readonly lines: readonly string[];
-  },
+  {step, phase, lines}: Tokens,
+  which: 'tokens' | 'tokensKept',
 ): KubeObject {
-  const meta = ownedMeta(cluster, names.tokens(cluster));
+  const meta = ownedMeta(cluster, names[which](cluster));
   const marks = {[TOKEN_STEP_ANNOTATION]: String(step), [TOKEN_PHASE_ANNOTATION]: phase};
   return {
     apiVersion: 'v1',
@@ -38,6 +42,11 @@ export function tokensSecret(
     metadata: {...meta, annotations: marks},
     stringData: {[TOKENS_KEY]: `${lines.join('\n')}\n`},
   };
+}
+
+/** @param text - What the Secret holds under TOKENS_KEY. */
+export function tokensOf(secret: KubeObject, text: string | undefined): Tokens {
+  return {step: tokenStepOf(secret), phase: tokenPhaseOf(secret), lines: tokensIn(text ?? '')};
 }
 
 export function tokenStepOf(secret: KubeObject): number {

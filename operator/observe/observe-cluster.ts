@@ -7,7 +7,8 @@
  */
 import type {Clock} from '#server/platform/clock.ts';
 import {checkCluster} from '#operator/api/cluster-check.ts';
-import {type KubeObject, textAt} from '#operator/api/kube-object.ts';
+import {labels} from '#operator/api/group.ts';
+import {type KubeObject, labelOf, textAt} from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import {AdminError, type ServerAddress, type ServerAdmin} from '#operator/database/admin.ts';
 import {placeOf} from '#operator/decide/members.ts';
@@ -28,7 +29,7 @@ import {authorityFacts, certificateFacts} from '#operator/objects/certificates.t
 import {names, ordinalOfPeer, peerIdOf} from '#operator/objects/names.ts';
 import {rootSecret, tokenSecret} from '#operator/objects/pod-template.ts';
 import {clusterNameOf} from '#operator/objects/settings.ts';
-import {TOKENS_KEY, tokenPhaseOf, tokensIn, tokenStepOf} from '#operator/objects/tokens.ts';
+import {type Tokens, TOKENS_KEY, tokensOf, tokenStepOf} from '#operator/objects/tokens.ts';
 import {backupFacts, claimFacts, podFacts, scheduleFacts, setFacts} from './facts.ts';
 import {type ClusterStore, owned} from './cluster-store.ts';
 
@@ -68,8 +69,8 @@ export async function observeCluster(
   options: ObserveOptions,
 ): Promise<Observed> {
   const {store, clock} = options;
-  const {cluster, problems} = checkCluster(object);
   const objects = ownObjects(store, object);
+  const {cluster, problems} = checkCluster(object, portKeptIn(objects));
   const pods = objects
     .filter(({kind}) => kind === 'Pod')
     .flatMap(pod => podFacts(cluster, pod, deleted) ?? [])
@@ -81,10 +82,11 @@ export async function observeCluster(
   );
   const password = await secretValue(cluster, rootSecret(cluster), options);
   const wantedToken = await secretValue(cluster, tokenSecret(cluster), options);
-  const held = objects.find(
-    ({kind, metadata}) => kind === 'Secret' && metadata.name === names.tokens(cluster),
-  );
-  const token = held === undefined ? wantedToken : heldTokens(held)[0];
+  const secretNamed = (name: string): KubeObject | undefined =>
+    objects.find(({kind, metadata}) => kind === 'Secret' && metadata.name === name);
+  const [held, kept] = [names.tokens(cluster), names.tokensKept(cluster)].map(secretNamed);
+  const running = held ?? kept;
+  const token = running === undefined ? wantedToken : tokensHeld(running).lines[0];
   const nowMs = clock.now();
   const answers = await answersOf({cluster, pods}, {password, token}, options);
   const live = new Map(objects.map(one => [idOf(one), one]));
@@ -107,6 +109,7 @@ export async function observeCluster(
     claims,
     secrets: {root: password !== undefined, token: wantedToken !== undefined},
     tokens: held && tokenFacts(held, wantedToken),
+    tokenStepKept: kept && tokenStepOf(kept),
     certificates: certificatesIn(objects, cluster),
     backups: backupsOf(store, object),
     recovery: seen && {...seen, ...restores, source: sourceIn(store, cluster)},
@@ -147,6 +150,14 @@ async function databasesSeen(
 
 function ownObjects(store: ClusterStore, {metadata}: KubeObject): readonly KubeObject[] {
   return owned.flatMap(kind => store.ofCluster(kind, metadata));
+}
+
+/** The port by which the members are called whose volumes are there. */
+function portKeptIn(objects: readonly KubeObject[]): number | undefined {
+  const ports = objects
+    .filter(one => one.kind === 'PersistentVolumeClaim' && labelOf(one, labels.orphaned) !== 'true')
+    .flatMap(one => labelOf(one, labels.raftPort) ?? []);
+  return ports[0] === undefined ? undefined : Number(ports[0]);
 }
 
 function certificatesIn(
@@ -238,16 +249,19 @@ async function secretValue(
   return secret && textOfSecret(secret, key);
 }
 
-function heldTokens(secret: KubeObject): readonly string[] {
-  return tokensIn(textOfSecret(secret, TOKENS_KEY) ?? '');
+function tokensHeld(secret: KubeObject): Tokens {
+  return tokensOf(secret, textOfSecret(secret, TOKENS_KEY));
 }
 
 /** @param wanted - The token that the servers are to end with. */
 function tokenFacts(secret: KubeObject, wanted: string | undefined): TokenFacts {
-  const [first, second] = heldTokens(secret);
-  const phase = tokenPhaseOf(secret);
+  const {
+    step,
+    phase,
+    lines: [first, second],
+  } = tokensHeld(secret);
   const last = phase === 'joined' ? second : first;
-  return {phase, step: tokenStepOf(secret), leadsToWanted: last === wanted};
+  return {phase, step, leadsToWanted: last === wanted};
 }
 
 async function readOrNothing(

@@ -3,8 +3,7 @@ import {annotations} from '#operator/api/group.ts';
 import {annotationOf, type JsonMap} from '#operator/api/kube-object.ts';
 import type {Kind} from '#operator/kubernetes/api.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
-import {textOfSecret} from '#operator/kubernetes/secret-text.ts';
-import {TOKENS_KEY, tokensIn} from '#operator/objects/tokens.ts';
+import {tokenStepOf} from '#operator/objects/tokens.ts';
 import {mergePatch} from './fake-api/merge.ts';
 import type {OperatorWorld} from './operator-world.ts';
 
@@ -14,25 +13,25 @@ export interface Wishes {
   marks: Record<string, string | null>;
 }
 
-const tokensRef = {kind: kinds.secret, namespace: 'shop', name: 'db-tokens'};
+const tokenSecrets = ['db-tokens', 'db-tokens-kept'] as const;
+const secretRef = (name: string) => ({kind: kinds.secret, namespace: 'shop', name});
 
 /**
- * Whether the running servers know the token that is wanted. Before that the tokens that they read
- * at their start stand in one place alone: with it they are lost, and only a start of all together
- * brings the servers to one token again (docs/design/0050-operator.md).
+ * Whether the tokens that servers read at their start stand in two places: while a token changes,
+ * who deletes both has lost the old one, and only a start of all together brings the servers to one
+ * token again.
  */
-function isTokenKnown({kubernetes: {store}}: OperatorWorld): boolean {
-  const held = store.find(tokensRef);
-  const wanted = store.find({...tokensRef, name: 'db-token'});
-  const lines = tokensIn((held && textOfSecret(held, TOKENS_KEY)) ?? '');
-  return lines.length === 1 && lines[0] === (wanted && textOfSecret(wanted, 'token'));
+function areTokensKept({kubernetes: {store}}: OperatorWorld): boolean {
+  const [held, kept] = tokenSecrets.map(name => store.find(secretRef(name)));
+  return held !== undefined && kept !== undefined && tokenStepOf(held) === tokenStepOf(kept);
 }
 
 /** A person writes another value into a Secret. */
 function renew({random, kubernetes}: OperatorWorld, name: string, key: string): void {
-  const ref = {kind: kinds.secret, namespace: 'shop', name};
+  const ref = secretRef(name);
   if (kubernetes.store.find(ref) === undefined) return;
-  if (name === 'db-token' && kubernetes.store.find(tokensRef) === undefined) return;
+  const isHeld = tokenSecrets.some(one => kubernetes.store.find(secretRef(one)) !== undefined);
+  if (name === 'db-token' && !isHeld) return;
   const value = Buffer.from(`chosen-${random.u32()}`).toString('base64');
   kubernetes.store.patch(ref, {data: {[key]: value}});
 }
@@ -151,8 +150,9 @@ export const moves: Readonly<Record<string, Move>> = {
     return undefined;
   },
   'a Secret is deleted': (_, world) => {
-    const name = world.random.pick(['db-root', 'db-token', 'db-tokens']);
-    if (name === 'db-root' || isTokenKnown(world)) take(world, kinds.secret, name);
+    const name = world.random.pick(['db-root', 'db-token', ...tokenSecrets]);
+    const isSafe = !name.startsWith('db-tokens') || areTokensKept(world);
+    if (isSafe) take(world, kinds.secret, name);
     return undefined;
   },
   'a claim is deleted': (_, world) => {
