@@ -11,6 +11,7 @@ import {clusterObject} from '#operator/api/testing-cluster.ts';
 import type {CertificateMaker} from '#operator/certificates/certificates.ts';
 import {Operator} from '#operator/controllers/operator.ts';
 import {AdminError} from '#operator/database/admin.ts';
+import type {MemberReport} from '#operator/decide/view.ts';
 import {ApiError, type ApiReason} from '#operator/kubernetes/api.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
 import {RetryingApi} from '#operator/kubernetes/retrying-api.ts';
@@ -52,6 +53,10 @@ export class OperatorWorld {
   readonly servers: SimulatedServers;
   readonly kubernetes: SimulatedKubernetes;
   readonly counts: WorldCounts = {calls: 0, failures: 0, deaths: 0, reconciles: 0};
+  /** What an operator hears of a server that told this; never, when it hangs. */
+  heard: (report: MemberReport) => Promise<MemberReport> = report => Promise.resolve(report);
+  /** How far the clocks of operators that start are ahead of that of everybody else. */
+  aheadMs = 0;
   /** Called before each call of an operator that changes something. */
   onChange: (call: CallMade | {readonly verb: 'admin'; readonly name: string}) => void = () => {};
   faults: Faults = noFaults;
@@ -78,14 +83,17 @@ export class OperatorWorld {
     const api = new InMemoryApi(kubernetes.store, this.#interference(life));
     const number = ++this.#starts;
     const random = new SeededRandom(this.random.u32());
-    const means = {clock: time, timers: time, random};
+    const {aheadMs} = this;
+    const clock = {now: () => time.now() + aheadMs, monotonic: () => time.monotonic()};
+    const means = {clock, timers: time, random};
+    const admin = servers.askedBy({
+      before: (call, host) => this.#admin(life, 'before', `${call} at ${host}`),
+      after: (call, host) => this.#admin(life, 'after', `${call} at ${host}`),
+    });
     const operator = new Operator({
       ...means,
       api: new RetryingApi(api, means),
-      admin: servers.askedBy({
-        before: (call, host) => this.#admin(life, 'before', `${call} at ${host}`),
-        after: (call, host) => this.#admin(life, 'after', `${call} at ${host}`),
-      }),
+      admin: {...admin, status: async server => this.heard(await admin.status(server))},
       logger: {log: () => {}},
       namespaces: undefined,
       readsNodes: true,
