@@ -2,10 +2,11 @@
  * `make e2e`: runs the scenarios on a real Kubernetes of three nodes, which exists on this machine
  * for as long as they take, in namespaces without a way out of it.
  *
- * ONLY=S01,E06 runs these alone; KEEP=1 leaves the lab up behind them, until Ctrl-C; LANES=1 runs
- * them one after the other, where three may run at once. Whatever this
- * process ends of, nothing of the lab stays on the machine but the built programs (SVC_E2E_CACHE)
- * and, behind a failure, its logs. SVC_E2E_FOLDER says where the lab's files lie meanwhile.
+ * ONLY=S01,E06 runs these alone, ONLY=further those that are left out otherwise, ONLY=all all of
+ * them; KEEP=1 leaves the lab up behind them, until Ctrl-C; LANES=1 runs them one after the other,
+ * where three may run at once. Whatever this process ends of, nothing of the lab stays on the
+ * machine but the built programs (SVC_E2E_CACHE) and, behind a failure, its logs. SVC_E2E_FOLDER
+ * says where the lab's files lie meanwhile.
  */
 import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';

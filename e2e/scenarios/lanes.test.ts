@@ -2,19 +2,24 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {runInLanes} from './lanes.ts';
-import type {Scenario, SharedThing} from './scenario.ts';
+import type {Scenario} from './scenario.ts';
 
-function scenario(id: string, uses: readonly string[], alone: readonly SharedThing[]): Scenario {
-  return {id, title: id, needs: uses, alone, run: () => Promise.resolve()};
-}
+const bare = (id: string, more: Partial<Scenario> = {}): Scenario => ({
+  id,
+  title: id,
+  run: () => Promise.resolve(),
+  ...more,
+});
 
-const operator = ['operator/main.ts'];
-const restsAlone = scenario('E02', operator, ['operator']);
-const plain = scenario('S01', [], []);
-const first = scenario('E06', operator, []);
-const second = scenario('E13', operator, []);
-const drains = scenario('E12', operator, ['nodes']);
-const scenarios = [restsAlone, plain, first, second, drains];
+const ownFirst = bare('E02', {operator: 'own'});
+const ownSecond = bare('E03', {operator: 'own'});
+const plain = bare('S01');
+const first = bare('E06', {operator: 'shared'});
+const second = bare('E13', {operator: 'shared'});
+const drains = bare('E12', {operator: 'shared', isAlone: true});
+const helm = bare('E31', {operator: 'sole'});
+const kustomize = bare('E32', {operator: 'sole'});
+const scenarios = [helm, kustomize, ownFirst, ownSecond, plain, first, second, drains];
 
 /** What began and ended; the one that began last ends first. */
 async function trace(lanes: number, stopBehind?: Scenario): Promise<readonly string[]> {
@@ -37,9 +42,12 @@ async function trace(lanes: number, stopBehind?: Scenario): Promise<readonly str
   return told;
 }
 
-test('who needs something alone runs beside those alone who do not use it', async () => {
+test('operators of two kinds never meet, nor does anybody who is alone', async () => {
   const told = (await trace(3)).join(' ');
-  assert.equal(told, '+E02 +S01 -S01 -E02 +E06 +E13 -E13 -E06 +E12 -E12');
+  assert.equal(
+    told,
+    '+E31 +S01 -S01 -E31 +E32 -E32 +E02 +E03 -E03 -E02 +E06 +E13 -E13 -E06 +E12 -E12',
+  );
 });
 
 test('one lane is one after the other, in the order of the table', async () => {
@@ -50,5 +58,6 @@ test('one lane is one after the other, in the order of the table', async () => {
 });
 
 test('nothing begins behind one that said stop', async () => {
-  assert.deepEqual(await trace(1, plain), ['+E02', '-E02', '+S01', '-S01']);
+  const told = await trace(1, helm);
+  assert.deepEqual(told, ['+E31', '-E31']);
 });

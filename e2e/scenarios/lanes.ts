@@ -1,9 +1,9 @@
 /**
  * Which scenarios run beside each other: many of them wait for most of their time, for a tick, a
- * deadline or a pod, and each has a namespace of its own. Who needs the operator or the nodes for
- * itself gets them so.
+ * deadline or a pod, and each has a namespace of its own. An operator for one namespace and one for
+ * all are never there at once, and who needs the nodes for itself gets them so.
  */
-import {type Scenario, type SharedThing, sharedThings} from './scenario.ts';
+import type {Scenario} from './scenario.ts';
 
 /** Runs all, so many at once at most, and resolves when the last has ended or `run` said stop. */
 export async function runInLanes(
@@ -34,17 +34,7 @@ export async function runInLanes(
 }
 
 function maySitBeside(one: Scenario, other: Scenario): boolean {
-  return sharedThings.every(
-    thing =>
-      !(isAlone(one, thing) && uses(other, thing)) && !(isAlone(other, thing) && uses(one, thing)),
-  );
-}
-
-function isAlone({alone = []}: Scenario, thing: SharedThing): boolean {
-  return alone.includes(thing);
-}
-
-/** Every scenario has pods; those that need the sources of the operator have it, too. */
-function uses({needs = []}: Scenario, thing: SharedThing): boolean {
-  return thing === 'nodes' || needs.includes('operator/main.ts');
+  if (one.isAlone === true || other.isAlone === true) return false;
+  if (one.operator === undefined || other.operator === undefined) return true;
+  return one.operator === other.operator && one.operator !== 'sole';
 }

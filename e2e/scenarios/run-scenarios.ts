@@ -1,6 +1,4 @@
 /** Runs scenarios, each in a namespace of its own and some beside each other, and reports them. */
-import {existsSync} from 'node:fs';
-import {join} from 'node:path';
 import {eventually} from '../eventually.ts';
 import type {Lab} from '../lab/lab.ts';
 import {runInLanes} from './lanes.ts';
@@ -9,10 +7,7 @@ import type {Scenario, World} from './scenario.ts';
 export interface Outcome {
   readonly passed: number;
   readonly failed: number;
-  readonly skipped: number;
 }
-
-const root = join(import.meta.dirname, '../..');
 
 interface Manner {
   readonly version: string;
@@ -24,25 +19,22 @@ interface Manner {
 
 /**
  * Prints `E06 passed 41 s` for each as it ends, figures beneath it, and a closing line with the
- * counts.
+ * counts and with what all took, one by one and beside each other.
  */
 export async function runScenarios(
   lab: Lab,
   {version, keep, lanes}: Manner,
   scenarios: readonly Scenario[],
 ): Promise<Outcome> {
-  const counts = {passed: 0, failed: 0, skipped: 0};
+  const counts = {passed: 0, failed: 0};
+  const began = performance.now();
+  let sum = 0;
   const removals: Promise<void>[] = [];
   await runInLanes(scenarios, lanes, async scenario => {
-    const missing = scenario.needs?.find(path => !existsSync(join(root, path)));
-    if (missing !== undefined) {
-      console.log(`${scenario.id} skipped: this version has no ${missing}`);
-      counts.skipped++;
-      return 'on';
-    }
     const namespace = scenario.id.toLowerCase();
-    const {lines, hasPassed} = await tried(lab, scenario, {namespace, version});
+    const {lines, hasPassed, seconds} = await tried(lab, scenario, {namespace, version});
     console.log(lines.join('\n'));
+    sum += seconds;
     counts[hasPassed ? 'passed' : 'failed']++;
     if (keep) return hasPassed ? 'on' : 'stop';
     // Nobody waits for it: the next scenario has another one.
@@ -50,31 +42,45 @@ export async function runScenarios(
     return 'on';
   });
   await Promise.all(removals);
-  console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+  const {passed, failed} = counts;
+  console.log(
+    `${passed} passed, ${failed} failed; ${sum} s of scenarios in ${secondsSince(began)} s`,
+  );
   return counts;
+}
+
+interface Tried {
+  readonly lines: readonly string[];
+  readonly hasPassed: boolean;
+  readonly seconds: number;
 }
 
 async function tried(
   lab: Lab,
   {id, title, run}: Scenario,
   {namespace, version}: Pick<World, 'namespace' | 'version'>,
-): Promise<{readonly lines: readonly string[]; readonly hasPassed: boolean}> {
+): Promise<Tried> {
   const figures: string[] = [];
   const began = performance.now();
-  const seconds = (): number => Math.round((performance.now() - began) / 1_000);
   try {
     await lab.kubernetes.apply(namespaceNamed(namespace));
     await run({lab, namespace, version, note: figure => figures.push(`  ${figure}`)});
-    return {lines: [`${id} passed ${seconds()} s`, ...figures], hasPassed: true};
+    const seconds = secondsSince(began);
+    return {lines: [`${id} passed ${seconds} s`, ...figures], hasPassed: true, seconds};
   } catch (error) {
+    const seconds = secondsSince(began);
     const said = error instanceof Error ? (error.stack ?? error.message) : error;
     const lines = [
-      `${id} failed ${seconds()} s: ${title}`,
+      `${id} failed ${seconds} s: ${title}`,
       indented(said),
       indented(await stateOf(lab, namespace)),
     ];
-    return {lines: [...lines, ...figures], hasPassed: false};
+    return {lines: [...lines, ...figures], hasPassed: false, seconds};
   }
+}
+
+function secondsSince(began: number): number {
+  return Math.round((performance.now() - began) / 1_000);
 }
 
 /** The strictest of the standards for the security of pods is enforced in every scenario. */

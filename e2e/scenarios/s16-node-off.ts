@@ -12,7 +12,8 @@ import type {Scenario, World} from './scenario.ts';
 export const nodeOff: Scenario = {
   id: 'S16',
   title: 'a node without power, and one without network, cost no entry and come back',
-  alone: ['nodes'],
+  isAlone: true,
+  isFurther: true,
   async run(world) {
     const cluster = await threeServers(world);
     const ledger = await Ledger.open(await cluster.service('db'));

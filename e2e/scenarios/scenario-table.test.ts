@@ -9,9 +9,25 @@ test('every scenario has an id of its own', () => {
   for (const id of ids) assert.match(id, /^[SE]\d\d$/);
 });
 
-test('nothing chosen is all of them', () => {
-  assert.deepEqual(chosen(scenarios, ''), scenarios);
+test('nothing chosen is all but the further ones, and there is a word for those and for all', () => {
+  const usual = chosen(scenarios, '');
+  const further = chosen(scenarios, 'further');
+  assert.deepEqual(chosen(scenarios, 'all'), scenarios);
+  assert.equal(usual.length + further.length, scenarios.length);
+  assert.ok(usual.every(({isFurther}) => isFurther === undefined));
 });
+
+test('what the operator promises is among what runs when nothing is chosen', () => {
+  const ids = chosen(scenarios, '').map(({id}) => id);
+  for (const number of [...range(0, 15), ...range(18, 25), 27, 28, 30]) {
+    const id = `E${String(number).padStart(2, '0')}`;
+    assert.ok(ids.includes(id), id);
+  }
+});
+
+function range(first: number, last: number): readonly number[] {
+  return Array.from({length: last - first + 1}, (_, at) => first + at);
+}
 
 test('ids stand between commas, and keep the order of the table', () => {
   const ids = chosen(scenarios, ' s13, S01,').map(({id}) => id);

@@ -32,62 +32,73 @@ import {nodeOff} from './s16-node-off.ts';
 import {volumeGrows} from './s18-volume-grows.ts';
 import type {Scenario} from './scenario.ts';
 
-/** They begin in this order; what takes minutes does not come last. */
+/** They begin in this order, one kind of operator after the other; long ones go first. */
 export const scenarios: readonly Scenario[] = [
-  // The operator is theirs alone, beside those that have none; the first one installs it by Helm.
+  // An operator that nobody else may meet: the first one installs it by Helm.
   documentedCommands,
   kustomizedOperator,
+  // Operators of one namespace each, and none.
   definitionsAccepted,
-  restingCluster,
   threeOperators,
+  restingCluster,
   missedTicks,
-  namespacedOperator,
   operatorReleases,
+  namespacedOperator,
+  monitoringLater,
   threeMembers,
   fourthMember,
   leaderKilled,
   followerDeleted,
   volumeGrows,
-  // Beside each other.
+  // One operator for all of them.
   deletedMeanwhile,
   operatedFollowerDeleted,
   certificatesReplaced,
   scheduledBackups,
   secretsRotated,
-  appliedCluster,
-  rollingChange,
   leadershipMoves,
   imageMissing,
   resourcesMissing,
-  settingsChange,
-  earlierRelease,
-  operatedLeaderKilled,
-  volumeLost,
-  operatedVolumesGrow,
-  volumeFull,
-  backupBesideAnother,
+  pausedCluster,
   recoveredCluster,
   damagedArchive,
+  settingsChange,
+  earlierRelease,
+  volumeLost,
+  volumeFull,
+  operatedVolumesGrow,
+  backupBesideAnother,
   deletedCluster,
-  pausedCluster,
-  monitoringLater,
-  // The nodes are theirs alone.
+  // Nobody beside them.
+  appliedCluster,
+  rollingChange,
+  operatedLeaderKilled,
   nodesDrained,
   nodeLost,
   quorumLost,
   nodeOff,
 ];
 
-/** @param only - Ids between commas; empty: all. @throws {Error} for an id that is none. */
+/**
+ * @param only - Ids between commas, or `further`, or `all`; empty: all but the further ones.
+ * @throws {Error} for an id that is none.
+ */
 export function chosen(all: readonly Scenario[], only: string): readonly Scenario[] {
   const ids = only
     .split(',')
     .map(id => id.trim().toUpperCase())
     .filter(id => id !== '');
-  const unknown = ids.find(id => !all.some(scenario => scenario.id === id));
+  const isKnown = (id: string): boolean =>
+    ['ALL', 'FURTHER'].includes(id) || all.some(scenario => scenario.id === id);
+  const unknown = ids.find(id => !isKnown(id));
   if (unknown !== undefined) {
     const known = all.map(({id}) => id).join(', ');
     throw new Error(`there is no scenario ${unknown}; there are ${known}`);
   }
-  return ids.length === 0 ? all : all.filter(({id}) => ids.includes(id));
+  return all.filter(
+    ({id, isFurther = false}) =>
+      ids.includes(id) ||
+      ids.includes('ALL') ||
+      (isFurther ? ids.includes('FURTHER') : ids.length === 0),
+  );
 }

@@ -1,19 +1,21 @@
 /** What a scenario is, and what it is given. */
 import type {Lab} from '../lab/lab.ts';
 
-/** What scenarios share: the operator of the lab, and its nodes. */
-export const sharedThings = ['operator', 'nodes'] as const;
-export type SharedThing = (typeof sharedThings)[number];
-
 export interface Scenario {
   /** The name that ONLY= takes: S01 for servers alone, E01 for those under the operator. */
   readonly id: string;
   /** A sentence about what holds when it passes. */
   readonly title: string;
-  /** What has to be in the checkout: else it is skipped, and the line says so. */
-  readonly needs?: readonly string[];
-  /** What it changes or measures for itself: nobody who uses it too runs at the same time. */
-  readonly alone?: readonly SharedThing[];
+  /**
+   * Who looks after its clusters: the operator of all namespaces (`shared`), one in the namespace
+   * of the scenario for that alone (`own`), or one that no other scenario may meet (`sole`).
+   * Absent: nobody, or there are none.
+   */
+  readonly operator?: 'shared' | 'own' | 'sole';
+  /** Nobody runs beside it: it takes nodes away, or measures what others would take from it. */
+  readonly isAlone?: boolean;
+  /** Not among those that `make e2e` runs when it is told nothing: ONLY=further has them. */
+  readonly isFurther?: boolean;
   readonly run: (world: World) => Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * A client that keeps books: it writes numbered entries without a pause, notes which of them were
+ * A client that keeps books: it writes numbered entries one after the other, notes which of them were
  * acknowledged, and compares afterwards.
  *
  * An entry whose outcome is not known is written again under the same name until it is
@@ -30,6 +30,7 @@ const requestSeconds = 3;
 export class Ledger {
   readonly #client: ServerClient;
   readonly #requestSeconds: number;
+  readonly #pauseMs: number;
   readonly #acknowledged = new Set<string>();
   #stops = false;
   #running: Promise<unknown> = Promise.resolve();
@@ -37,9 +38,10 @@ export class Ledger {
   #longestGapMs = 0;
   #repeated = 0;
 
-  private constructor(client: ServerClient, requestSeconds: number) {
+  private constructor(client: ServerClient, requestSeconds: number, pauseMs: number) {
     this.#client = client;
     this.#requestSeconds = requestSeconds;
+    this.#pauseMs = pauseMs;
   }
 
   /**
@@ -47,14 +49,15 @@ export class Ledger {
    *
    * @param client - Of a service in front of all.
    * @param options - `seconds`: how long a writer waits for an answer before it asks anew.
+   *   `pauseMs`: behind each entry, so that one scenario leaves processors to those beside it.
    */
   static async open(
     client: ServerClient,
-    {writers = 4, seconds = requestSeconds} = {},
+    {writers = 4, seconds = requestSeconds, pauseMs = pauseBehindFailureMs} = {},
   ): Promise<Ledger> {
     await client.server(`create database ${database}`);
     await client.command(database, 'CREATE DOCUMENT TYPE Entry');
-    const ledger = new Ledger(client, seconds);
+    const ledger = new Ledger(client, seconds, pauseMs);
     ledger.#lastMs = performance.now();
     const numbers = Array.from({length: writers}, (_, writer) => writer);
     ledger.#running = Promise.all(numbers.map(writer => ledger.#write(writer)));
@@ -116,6 +119,7 @@ export class Ledger {
       this.#longestGapMs = Math.max(this.#longestGapMs, now - this.#lastMs);
       this.#lastMs = now;
       this.#acknowledged.add(nameOf(entry));
+      if (this.#pauseMs > 0) await sleep(this.#pauseMs);
     }
   }
 

@@ -1,4 +1,7 @@
-/** Puts the operator of this checkout into the lab, as deploy/base describes it, and asks it. */
+/**
+ * Puts the operator of this checkout into the lab, for all namespaces as deploy/base describes it
+ * or for one by the chart, and asks it. Where no namespace is named, that of all is meant.
+ */
 import assert from 'node:assert/strict';
 import {readdirSync} from 'node:fs';
 import {join} from 'node:path';
@@ -7,9 +10,18 @@ import type {KubernetesObject} from '../lab/kubernetes.ts';
 import type {Lab} from '../lab/lab.ts';
 import {isReady, type Pod} from './cluster.ts';
 
+/** Of its fields those that scenarios change. */
+export interface Container {
+  readonly image?: string;
+  readonly env?: readonly object[];
+}
+
 type Deployment = KubernetesObject & {
   readonly metadata: {readonly generation: number};
-  readonly spec: {readonly replicas: number};
+  readonly spec: {
+    readonly replicas: number;
+    readonly template: {readonly spec: {readonly containers: readonly Container[]}};
+  };
   readonly status?: {
     readonly observedGeneration?: number;
     readonly replicas?: number;
@@ -21,13 +33,12 @@ type Deployment = KubernetesObject & {
 type Lease = KubernetesObject & {readonly spec: {readonly holderIdentity?: string}};
 
 const root = join(import.meta.dirname, '../..');
-const place = {namespace: 'svc-system', name: 'svc-operator'} as const;
-const deployment = {apiVersion: 'apps/v1', kind: 'Deployment', ...place} as const;
-const lease = {apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', ...place} as const;
+const home = 'svc-system';
+const name = 'svc-operator';
 const metricsPort = 8_080;
 
-/** What has to be in the checkout. */
-export const operatorNeeds = ['operator/main.ts', 'deploy/base/kustomization.yaml'] as const;
+const deploymentIn = (namespace: string) =>
+  ({apiVersion: 'apps/v1', kind: 'Deployment', namespace, name}) as const;
 
 /** The definitions of the resources alone. */
 export async function applyDefinitions(lab: Lab): Promise<void> {
@@ -42,28 +53,61 @@ export async function installOperator(lab: Lab): Promise<void> {
   await changeOperator(lab, {replicas: 1});
 }
 
+/** The definitions are there, and no operator of all namespaces is. */
+export async function withoutSharedOperator(lab: Lab): Promise<void> {
+  await applyDefinitions(lab);
+  const shared = await lab.kubernetes.find(deploymentIn(home));
+  if (shared !== undefined) await changeOperator(lab, {replicas: 0});
+}
+
+/** Resolves when an operator is available that looks after this namespace and lies in it. */
+export async function installOwnOperator({
+  lab,
+  namespace,
+}: {
+  readonly lab: Lab;
+  readonly namespace: string;
+}): Promise<void> {
+  await withoutSharedOperator(lab);
+  const values = [`watchNamespaces={${namespace}}`, 'crds.install=false'];
+  const set = values.flatMap(value => ['--set', value]);
+  const chart = join(root, 'charts/svc-operator');
+  await lab.helm('install', name, chart, '-n', namespace, '--wait', '--timeout', '180s', ...set);
+}
+
 /**
  * Takes away every operator of svc-system, by whatever it came, and namespaces with what it made.
  * The definitions stay. Resolves when all of it is gone; never gives up halfway.
  */
 export async function removeOperator(lab: Lab, namespaces: readonly string[] = []): Promise<void> {
-  const {namespace} = place;
   const gone = ['--ignore-not-found', '--wait', '--timeout=300s'];
   const steps: readonly (() => Promise<string>)[] = [
     // Clusters first: an operator in between would make their objects again.
-    ...namespaces.map(name => () => lab.kubectl('delete', 'svcc,svcb,svcbs', '--all', '-n', name)),
-    () => lab.helm('uninstall', 'svc', '-n', namespace, '--ignore-not-found', '--wait'),
-    () => lab.kubectl('delete', 'deployment', place.name, '-n', namespace, ...gone),
-    () => lab.kubectl('delete', 'clusterrole,clusterrolebinding', place.name, ...gone),
-    ...[...new Set([...namespaces, namespace])].map(
-      name => () => lab.kubectl('delete', 'namespace', name, ...gone),
+    ...namespaces.map(one => () => lab.kubectl('delete', 'svcc,svcb,svcbs', '--all', '-n', one)),
+    () => lab.helm('uninstall', 'svc', '-n', home, '--ignore-not-found', '--wait'),
+    () => lab.kubectl('delete', 'deployment', name, '-n', home, ...gone),
+    () => lab.kubectl('delete', 'clusterrole,clusterrolebinding', name, ...gone),
+    ...[...new Set([...namespaces, home])].map(
+      one => () => lab.kubectl('delete', 'namespace', one, ...gone),
     ),
   ];
   for (const step of steps) await step().catch((error: unknown) => lab.tell(String(error)));
 }
 
+/** Changes its one container, and waits as below. */
+export async function changeContainer(
+  lab: Lab,
+  change: (container: Container) => Container,
+  namespace = home,
+): Promise<void> {
+  const {spec} = await lab.kubernetes.get<Deployment>(deploymentIn(namespace));
+  const containers = spec.template.spec.containers.map(change);
+  await changeOperator(lab, {template: {spec: {containers}}}, namespace);
+}
+
 /** Changes its Deployment and waits until that is carried out. @param spec - A merge patch. */
-export async function changeOperator(lab: Lab, spec: object): Promise<void> {
+export async function changeOperator(lab: Lab, spec: object, namespace = home): Promise<void> {
+  const deployment = deploymentIn(namespace);
   await lab.kubernetes.patch(deployment, {spec});
   await eventually('the operator', async () => {
     const {metadata, spec: wanted, status} = await lab.kubernetes.get<Deployment>(deployment);
@@ -106,22 +150,22 @@ export class OperatorPod {
 }
 
 /** The pods that are ready. */
-export async function operators(lab: Lab): Promise<readonly OperatorPod[]> {
-  const {namespace, name} = place;
+export async function operators(lab: Lab, namespace = home): Promise<readonly OperatorPod[]> {
   const reference = {apiVersion: 'v1', kind: 'Pod', namespace};
   const pods = await lab.kubernetes.list<Pod>(reference, `app.kubernetes.io/name=${name}`);
   return pods.filter(isReady).map(pod => new OperatorPod(pod));
 }
 
 /** The pod that holds the lease; undefined while nobody does. */
-export async function leaseHolder(lab: Lab): Promise<OperatorPod | undefined> {
+export async function leaseHolder(lab: Lab, namespace = home): Promise<OperatorPod | undefined> {
+  const lease = {apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', namespace, name};
   const {spec} = await lab.kubernetes.get<Lease>(lease);
-  const all = await operators(lab);
+  const all = await operators(lab, namespace);
   return all.find(({pod}) => spec.holderIdentity?.startsWith(`${pod.metadata.name}_`));
 }
 
 /** What all operators that are there have logged. */
-export async function operatorLogs(lab: Lab, namespace: string = place.namespace): Promise<string> {
-  const selector = ['-l', `app.kubernetes.io/name=${place.name}`, '--tail=-1'];
+export async function operatorLogs(lab: Lab, namespace = home): Promise<string> {
+  const selector = ['-l', `app.kubernetes.io/name=${name}`, '--tail=-1'];
   return lab.kubectl('logs', '-n', namespace, ...selector);
 }

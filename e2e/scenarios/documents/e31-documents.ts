@@ -1,15 +1,15 @@
 /** E31: the commands of docs/kubernetes/day-by-day.md, as a reader would type them, in order. */
 import assert from 'node:assert/strict';
-import {operatorNeeds, removeOperator} from '../../svc/operator.ts';
+import {removeOperator} from '../../svc/operator.ts';
 import type {Scenario} from '../scenario.ts';
 import {commandsOf, dayByDay, typeIn} from './documented.ts';
 
 export const documentedCommands: Scenario = {
   id: 'E31',
   title: 'every command of the page about the life of a cluster does what the page says',
-  needs: [...operatorNeeds, dayByDay],
+  operator: 'sole',
+  isFurther: true,
   // It installs one with Helm, and its definitions, as on a Kubernetes that has none.
-  alone: ['operator'],
   async run({lab, version, note}) {
     const [year, month, patch = ''] = version.split('.');
     const next = [year, month, Number(patch) + 1].join('.');

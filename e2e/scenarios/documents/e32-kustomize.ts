@@ -8,7 +8,7 @@ import {join} from 'node:path';
 import {setTimeout as sleep} from 'node:timers/promises';
 import type {KubernetesObject} from '../../lab/kubernetes.ts';
 import {Operated} from '../../svc/operated.ts';
-import {installOperator, operatorLogs, operatorNeeds, removeOperator} from '../../svc/operator.ts';
+import {installOperator, operatorLogs, removeOperator} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 import {aboutOperator, blocksOf, commandsOf, typeIn} from './documented.ts';
 import {defineMonitors, forgetMonitors} from '../../svc/monitor-kinds.ts';
@@ -22,8 +22,8 @@ const ignoredMs = 15_000;
 export const kustomizedOperator: Scenario = {
   id: 'E32',
   title: 'the operator comes by kustomize, for all namespaces, for its own, and with a monitor',
-  needs: [...operatorNeeds, aboutOperator],
-  alone: ['operator'],
+  operator: 'sole',
+  isFurther: true,
   async run(world) {
     const {lab, note} = world;
     const [whole, namespaced, monitored, ...more] = commandsOf(aboutOperator);

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import {eventually} from '../../eventually.ts';
 import {type KubernetesObject, RefusedByApiServer} from '../../lab/kubernetes.ts';
-import {applyDefinitions} from '../../svc/operator.ts';
+import {withoutSharedOperator} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 import {
   accepted,
@@ -33,13 +33,12 @@ const definitions = {apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourc
 export const definitionsAccepted: Scenario = {
   id: 'E00',
   title: 'the API server takes the resource definitions and keeps their rules',
-  needs: ['crds/svc.io_svcclusters.yaml'],
-  // What it makes is not to be carried out.
-  alone: ['operator'],
+  operator: 'own',
   async run(world) {
     const {lab, namespace} = world;
     const {kubernetes} = lab;
-    await applyDefinitions(lab);
+    // What it makes is not to be carried out.
+    await withoutSharedOperator(lab);
     await eventually('established definitions', async () => {
       const present = await kubernetes.list<Definition>(definitions);
       const own = present.filter(({metadata}) => metadata.name.endsWith('.svc.io'));

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import {eventually} from '../../eventually.ts';
 import {Ledger, settleBooks} from '../../svc/ledger.ts';
 import {Operated} from '../../svc/operated.ts';
-import {installOperator, operatorNeeds} from '../../svc/operator.ts';
+import {installOperator} from '../../svc/operator.ts';
 import type {Scenario} from '../scenario.ts';
 
 const availableSecondsMax = 60;
@@ -17,7 +17,8 @@ const kills = 3;
 export const appliedCluster: Scenario = {
   id: 'E01',
   title: `an applied SvcCluster is available within ${availableSecondsMax} s, and says so`,
-  needs: operatorNeeds,
+  operator: 'shared',
+  isAlone: true,
   async run(world) {
     const {lab, namespace, version, note} = world;
     await installOperator(lab);
@@ -42,7 +43,8 @@ export const appliedCluster: Scenario = {
 export const operatedLeaderKilled: Scenario = {
   id: 'E13',
   title: 'a killed leader is followed by another, and -rw leads to it within 3 s',
-  needs: operatorNeeds,
+  operator: 'shared',
+  isAlone: true,
   async run(world) {
     const operated = await Operated.begin(world);
     const {cluster} = operated;

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import {setTimeout as sleep} from 'node:timers/promises';
 import type {KubernetesObject} from '../../lab/kubernetes.ts';
 import {Operated} from '../../svc/operated.ts';
-import {operatorNeeds, operators} from '../../svc/operator.ts';
+import {installOwnOperator, operators} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 /** The promise is about minutes, and two of them show whether it is kept. */
@@ -28,10 +28,10 @@ const kinds: readonly (readonly [string, string])[] = [
 export const restingCluster: Scenario = {
   id: 'E02',
   title: 'a settled cluster is looked at once a minute and written to never',
-  needs: operatorNeeds,
-  alone: ['operator'],
+  operator: 'own',
   async run(world) {
-    const operated = await Operated.begin(world);
+    await installOwnOperator(world);
+    const operated = await Operated.apply(world);
     await operated.untilSettled();
     const again = await Operated.apply(world);
     await again.untilSettled();
@@ -55,8 +55,8 @@ async function versionsOf({lab, namespace}: World): Promise<readonly string[]> {
   return (await Promise.all(found)).flat().toSorted();
 }
 
-async function looksOf({lab}: World): Promise<number> {
-  const [operator] = await operators(lab);
+async function looksOf({lab, namespace}: World): Promise<number> {
+  const [operator] = await operators(lab, namespace);
   assert.ok(operator);
   return operator.metric('svc_operator_reconcile_total', {controller: 'cluster'});
 }

@@ -8,39 +8,48 @@
 import assert from 'node:assert/strict';
 import {setTimeout as sleep} from 'node:timers/promises';
 import {eventually} from '../../eventually.ts';
-import type {Lab} from '../../lab/lab.ts';
 import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated, uidsOf} from '../../svc/operated.ts';
-import {changeOperator, leaseHolder, operatorNeeds, operators} from '../../svc/operator.ts';
-import type {Scenario} from '../scenario.ts';
+import {
+  changeContainer,
+  changeOperator,
+  installOwnOperator,
+  leaseHolder,
+  operators,
+} from '../../svc/operator.ts';
+import type {Scenario, World} from '../scenario.ts';
 
 const ends = 20;
+/** Less than the default: half of the ends are waited for. */
+const leaseSeconds = 6;
 const sizes = [5, 3, 1, 3] as const;
 
 export const threeOperators: Scenario = {
   id: 'E03',
   title: `the operator that acts is ended ${ends} times while a cluster is scaled`,
-  needs: operatorNeeds,
-  alone: ['operator'],
+  operator: 'own',
   async run(world) {
-    const {lab, note} = world;
-    const operated = await Operated.begin(world);
+    const {lab, namespace, note} = world;
+    await installOwnOperator(world);
+    const operated = await Operated.apply(world);
     const ledger = await Ledger.open(await operated.writer(), {writers: 1});
-    await changeOperator(lab, {replicas: 3});
-    const watch = new LeaderWatch(lab);
+    const soon = {name: 'LEASE_SECONDS', value: String(leaseSeconds)};
+    await changeContainer(lab, ({env = [], ...one}) => ({...one, env: [...env, soon]}), namespace);
+    await changeOperator(lab, {replicas: 3}, namespace);
+    const watch = new LeaderWatch(world);
     let last = 3;
     for (let round = 0; round < ends; round++) {
       const size = sizes[Math.floor((round * sizes.length) / ends)] ?? 3;
       if (size !== last) await operated.change({replicas: size});
       last = size;
-      const holder = await eventually('an operator that acts', () => leaseHolder(lab), {
+      const holder = await eventually('an operator that acts', () => leaseHolder(lab, namespace), {
         everyMs: 500,
         seconds: 120,
       });
-      const {name, namespace} = holder.pod.metadata;
+      const {name} = holder.pod.metadata;
       const isKilled = round % 2 === 0;
       const options = isKilled ? {gracePeriodSeconds: 0} : {};
-      const reference = {apiVersion: 'v1', kind: 'Pod', name, namespace: namespace ?? ''};
+      const reference = {apiVersion: 'v1', kind: 'Pod', name, namespace};
       await lab.kubernetes.remove(reference, options);
       await sleep(isKilled ? 1_000 : 3_000);
     }
@@ -52,7 +61,6 @@ export const threeOperators: Scenario = {
     note(`${ends} ends of the operator that acted; asked ${asked} times, ${atOnce} said two lead`);
     note(`${ledger.acknowledged} entries on each of three members, once`);
     assert.equal(atOnce, 0);
-    await changeOperator(lab, {replicas: 1});
   },
 };
 
@@ -63,8 +71,8 @@ class LeaderWatch {
   #isOver = false;
   readonly #running: Promise<void>;
 
-  constructor(lab: Lab) {
-    this.#running = this.#watch(lab);
+  constructor(world: World) {
+    this.#running = this.#watch(world);
   }
 
   async end(): Promise<{readonly asked: number; readonly atOnce: number}> {
@@ -73,9 +81,9 @@ class LeaderWatch {
     return {asked: this.asked, atOnce: this.atOnce};
   }
 
-  async #watch(lab: Lab): Promise<void> {
+  async #watch({lab, namespace}: World): Promise<void> {
     while (!this.#isOver) {
-      const all = await operators(lab).catch(() => []);
+      const all = await operators(lab, namespace).catch(() => []);
       const leads = (one: (typeof all)[number]): Promise<boolean> =>
         one.metric('svc_operator_leader').then(
           value => value === 1,
@@ -95,20 +103,18 @@ class LeaderWatch {
 export const operatorReleases: Scenario = {
   id: 'E05',
   title: 'another release of the operator, and the way back, touch no pod of a cluster',
-  needs: operatorNeeds,
-  alone: ['operator'],
+  operator: 'own',
   async run(world) {
-    const {lab, version, note} = world;
-    const operated = await Operated.begin(world);
+    const {lab, namespace, version, note} = world;
+    await installOwnOperator(world);
+    const operated = await Operated.apply(world);
     await operated.untilSettled();
     const before = uidsOf(await operated.cluster.pods());
     for (const tag of ['0.0.1-other', version]) {
       const image = `svc/operator:${tag}`;
       for (const node of lab.nodes) await node.tag(`svc/operator:${version}`, image);
-      await changeOperator(lab, {
-        template: {spec: {containers: [{...(await container(lab)), image}]}},
-      });
-      await eventually('an operator that acts', () => leaseHolder(lab));
+      await changeContainer(lab, one => ({...one, image}), namespace);
+      await eventually('an operator that acts', () => leaseHolder(lab, namespace));
       // The first look at everything is behind it.
       await operated.mark({'example.org/seen-by': tag});
       await sleep(15_000);
@@ -118,10 +124,3 @@ export const operatorReleases: Scenario = {
     note('no pod replaced by two changes of the operator');
   },
 };
-
-async function container(lab: Lab): Promise<object> {
-  const reference = {apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'svc-system'};
-  const {spec} = await lab.kubernetes.get({...reference, name: 'svc-operator'});
-  const {template} = spec as {template: {spec: {containers: readonly object[]}}};
-  return template.spec.containers[0] ?? {};
-}

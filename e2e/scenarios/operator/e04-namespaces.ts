@@ -10,7 +10,7 @@ import {setTimeout as sleep} from 'node:timers/promises';
 import {eventually} from '../../eventually.ts';
 import type {KubernetesObject} from '../../lab/kubernetes.ts';
 import {Operated} from '../../svc/operated.ts';
-import {changeOperator, installOperator, operatorLogs, operatorNeeds} from '../../svc/operator.ts';
+import {operatorLogs, withoutSharedOperator} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 const charts = join(import.meta.dirname, '../../../charts');
@@ -21,12 +21,10 @@ const ignoredMs = 15_000;
 export const namespacedOperator: Scenario = {
   id: 'E04',
   title: 'an operator with Roles in two namespaces works there, and nowhere else',
-  needs: [...operatorNeeds, 'charts/svc-operator/Chart.yaml'],
-  alone: ['operator'],
+  operator: 'own',
   async run(world) {
     const {lab, namespace, version, note} = world;
-    await installOperator(lab);
-    await changeOperator(lab, {replicas: 0});
+    await withoutSharedOperator(lab);
     const spaces = ['one', 'two', 'three'].map(name => `${namespace}-${name}`);
     const [one = '', two = '', three = ''] = spaces;
     for (const name of [...spaces, 'e04-operator']) await makeNamespace(world, name);
@@ -57,7 +55,6 @@ export const namespacedOperator: Scenario = {
     for (const name of [...spaces, 'e04-operator']) {
       await lab.kubernetes.remove({apiVersion: 'v1', kind: 'Namespace', name});
     }
-    await changeOperator(lab, {replicas: 1});
   },
 };
 

@@ -9,7 +9,7 @@ import {eventually} from '../../eventually.ts';
 import type {Pod} from '../../svc/cluster.ts';
 import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated, uidsOf} from '../../svc/operated.ts';
-import {installOperator, operatorNeeds} from '../../svc/operator.ts';
+import {installOperator} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 const nextVersion = '26.11.90';
@@ -18,11 +18,12 @@ const gapMsMax = 1_000;
 export const rollingChange: Scenario = {
   id: 'E06',
   title: 'a new release arrives leader last, with one change of leader and a gap of 1 s at most',
-  needs: operatorNeeds,
+  operator: 'shared',
+  isAlone: true,
   async run(world) {
     const operated = await prepared(world);
     const {cluster} = operated;
-    const ledger = await Ledger.open(await operated.writer());
+    const ledger = await Ledger.open(await operated.writer(), {pauseMs: 0});
     const leader = await cluster.leader();
     const {currentTerm} = await cluster.client(leader).cluster();
     const order = new Replacements(await cluster.pods());
@@ -48,7 +49,7 @@ export const rollingChange: Scenario = {
 export const leadershipMoves: Scenario = {
   id: 'E07',
   title: 'leadership that moves during a rolling change does not change that the leader is last',
-  needs: operatorNeeds,
+  operator: 'shared',
   async run(world) {
     const operated = await prepared(world);
     const {cluster} = operated;

@@ -9,7 +9,6 @@ import {eventually} from '../../eventually.ts';
 import {type KubernetesObject, RefusedByApiServer} from '../../lab/kubernetes.ts';
 import {Ledger, settleBooks} from '../../svc/ledger.ts';
 import {Operated, uidsOf} from '../../svc/operated.ts';
-import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 type Selecting = KubernetesObject & {readonly spec: {readonly selector: Record<string, string>}};
@@ -20,7 +19,7 @@ const followedMs = 2_000;
 export const imageMissing: Scenario = {
   id: 'E08',
   title: 'an image that does not exist stops at one pod, and the way back is the old spec',
-  needs: operatorNeeds,
+  operator: 'shared',
   run: world =>
     stuck(world, {
       change: {image: {repository: 'svc/no-such-image'}},
@@ -32,7 +31,7 @@ export const imageMissing: Scenario = {
 export const resourcesMissing: Scenario = {
   id: 'E09',
   title: 'resources that no node has stop at one pod, and the way back is the old spec',
-  needs: operatorNeeds,
+  operator: 'shared',
   run: world =>
     stuck(world, {
       change: {podTemplate: {resources: {requests: {cpu: '1000'}}}},
@@ -82,7 +81,7 @@ async function stuck(world: World, {change, back, words}: Stuck): Promise<void> 
 export const earlierRelease: Scenario = {
   id: 'E11',
   title: 'an earlier minor release is refused, and what was wanted before is still held',
-  needs: operatorNeeds,
+  operator: 'shared',
   async run(world) {
     const {lab, namespace} = world;
     const operated = await Operated.begin(world);

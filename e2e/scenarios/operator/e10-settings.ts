@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import {eventually} from '../../eventually.ts';
 import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated, uidsOf} from '../../svc/operated.ts';
-import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario} from '../scenario.ts';
 
 const dynamic = {key: 'svc.ha.replicationLagWarning', value: '4321'};
@@ -15,7 +14,7 @@ const fixed = {key: 'svc.network.connectionsMax', value: '321'};
 export const settingsChange: Scenario = {
   id: 'E10',
   title: 'a dynamic setting restarts nobody, a fixed one everybody in turn',
-  needs: operatorNeeds,
+  operator: 'shared',
   async run(world) {
     const operated = await Operated.begin(world);
     const {cluster} = operated;

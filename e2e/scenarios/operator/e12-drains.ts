@@ -8,7 +8,7 @@ import type {Lab} from '../../lab/lab.ts';
 import {isReady} from '../../svc/cluster.ts';
 import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated} from '../../svc/operated.ts';
-import {installOperator, operatorNeeds} from '../../svc/operator.ts';
+import {installOperator} from '../../svc/operator.ts';
 import type {Scenario} from '../scenario.ts';
 
 /** Long enough for a drain that is not held up to be over. */
@@ -17,8 +17,8 @@ const holdMs = 20_000;
 export const nodesDrained: Scenario = {
   id: 'E12',
   title: 'drained nodes cost no write, and a second drain waits for the first',
-  needs: operatorNeeds,
-  alone: ['nodes'],
+  operator: 'shared',
+  isAlone: true,
   async run(world) {
     const {lab, note} = world;
     await installOperator(lab);

@@ -11,7 +11,6 @@ import type {KubernetesObject} from '../../lab/kubernetes.ts';
 import type {Cluster, Pod} from '../../svc/cluster.ts';
 import {compareBooks, Ledger, settleBooks} from '../../svc/ledger.ts';
 import {Operated} from '../../svc/operated.ts';
-import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 const deletions = 50;
@@ -20,7 +19,7 @@ const rejoinSecondsMax = 60;
 export const operatedFollowerDeleted: Scenario = {
   id: 'E14',
   title: `a follower deleted ${deletions} times stays a member and is back in 60 s each time`,
-  needs: operatorNeeds,
+  operator: 'shared',
   async run(world) {
     const operated = await Operated.begin(world);
     const {cluster} = operated;
@@ -46,7 +45,7 @@ export const operatedFollowerDeleted: Scenario = {
 export const volumeLost: Scenario = {
   id: 'E15',
   title: 'a follower that lost its pod and its volume comes back empty and is filled',
-  needs: operatorNeeds,
+  operator: 'shared',
   async run(world) {
     const {lab, namespace, note} = world;
     const operated = await Operated.begin(world);
@@ -114,8 +113,9 @@ class VotesWatch {
 export const nodeLost: Scenario = {
   id: 'E16',
   title: 'a node that is gone for good is given up after healing.replaceAfter',
-  needs: operatorNeeds,
-  alone: ['nodes'],
+  operator: 'shared',
+  isAlone: true,
+  isFurther: true,
   async run(world) {
     const {lab, note} = world;
     const operated = await Operated.begin(world, {healing: {replaceAfter: '20s'}});
@@ -144,8 +144,9 @@ export const nodeLost: Scenario = {
 export const quorumLost: Scenario = {
   id: 'E17',
   title: 'with two of three gone nothing is changed, QuorumLost says so, and they may come back',
-  needs: operatorNeeds,
-  alone: ['nodes'],
+  operator: 'shared',
+  isAlone: true,
+  isFurther: true,
   async run(world) {
     const {lab, note} = world;
     const operated = await Operated.begin(world);

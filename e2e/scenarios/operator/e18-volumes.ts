@@ -9,7 +9,6 @@ import {bytesOf} from '../../lab/quantity.ts';
 import type {Pod} from '../../svc/cluster.ts';
 import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated, uidsOf} from '../../svc/operated.ts';
-import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 type Claim = KubernetesObject & {readonly status: {readonly capacity: {readonly storage: string}}};
@@ -19,7 +18,7 @@ const larger = '768Mi';
 export const operatedVolumesGrow: Scenario = {
   id: 'E18',
   title: 'volumes grow with spec.storage.size, the set is made anew, and no pod is touched',
-  needs: operatorNeeds,
+  operator: 'shared',
   async run(world) {
     const operated = await Operated.begin(world);
     const {cluster} = operated;
@@ -47,13 +46,13 @@ export const operatedVolumesGrow: Scenario = {
 export const volumeFull: Scenario = {
   id: 'E19',
   title: 'full volumes refuse writes and say so, and a larger size is all they need',
-  needs: operatorNeeds,
+  operator: 'shared',
   async run(world) {
     const operated = await Operated.begin(world);
     const {cluster} = operated;
     await operated.untilSettled();
     const before = uidsOf(await cluster.pods());
-    const ledger = await Ledger.open(await operated.writer(), {writers: 2});
+    const ledger = await Ledger.open(await operated.writer(), {writers: 2, pauseMs: 0});
     const client = await operated.writer();
     await client.command('ledger', 'CREATE DOCUMENT TYPE Other');
     for (const pod of await cluster.pods()) await fill(world, pod);

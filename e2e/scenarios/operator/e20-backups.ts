@@ -9,18 +9,19 @@ import {eventually} from '../../eventually.ts';
 import {applyBackup, applySchedule, backupsOf, untilEnded} from '../../svc/backups.ts';
 import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated} from '../../svc/operated.ts';
-import {changeOperator, operatorNeeds} from '../../svc/operator.ts';
+import {changeOperator, installOwnOperator} from '../../svc/operator.ts';
 import type {Scenario} from '../scenario.ts';
 
 const ticks = 5;
 const tickSeconds = 30;
 const often = {schedule: `*/${tickSeconds} * * * * *`, retention: {maxFiles: 100}};
+const oftener = {...often, schedule: '*/15 * * * * *'};
 const history = {historyLimits: {success: 20, failed: 20}};
 
 export const scheduledBackups: Scenario = {
   id: 'E20',
   title: `${ticks} ticks are ${ticks} archives, the leader killed in the third or not`,
-  needs: operatorNeeds,
+  operator: 'shared',
   async run(world) {
     const operated = await Operated.begin(world);
     const {cluster} = operated;
@@ -60,7 +61,7 @@ export const scheduledBackups: Scenario = {
 export const backupBesideAnother: Scenario = {
   id: 'E21',
   title: 'a backup beside one that runs is skipped, and told as that',
-  needs: operatorNeeds,
+  operator: 'shared',
   async run(world) {
     const operated = await Operated.begin(world);
     const leader = operated.cluster.client(await operated.cluster.leader());
@@ -97,24 +98,24 @@ async function fill(command: (database: string, text: string) => Promise<unknown
 export const missedTicks: Scenario = {
   id: 'E22',
   title: 'ticks of a suspended schedule, or without an operator, are one run at most',
-  needs: operatorNeeds,
-  alone: ['operator'],
+  operator: 'own',
   async run(world) {
-    const {lab, note} = world;
-    const operated = await Operated.begin(world);
+    const {lab, namespace, note} = world;
+    await installOwnOperator(world);
+    const operated = await Operated.apply(world);
     await (await operated.writer()).server('create database shop');
-    await applySchedule(world, {...often, ...history, suspend: true});
-    await sleep(40_000);
+    await applySchedule(world, {...oftener, ...history, suspend: true});
+    await sleep(20_000);
     assert.equal((await backupsOf(world)).length, 0, 'a suspended schedule begins nothing');
-    await applySchedule(world, {...often, ...history, suspend: false});
-    await sleep(5_000);
+    await applySchedule(world, {...oftener, ...history, suspend: false});
+    await sleep(3_000);
     const resumed = (await backupsOf(world)).length;
     assert.ok(resumed <= 1, `${resumed} runs at once`);
-    await changeOperator(lab, {replicas: 0});
+    await changeOperator(lab, {replicas: 0}, namespace);
     const before = (await backupsOf(world)).length;
-    await sleep(90_000);
-    await changeOperator(lab, {replicas: 1});
-    await sleep(20_000);
+    await sleep(45_000);
+    await changeOperator(lab, {replicas: 1}, namespace);
+    await sleep(12_000);
     const made = (await backupsOf(world)).length - before;
     // The one that makes up, and a tick that falls into these seconds.
     assert.ok(made >= 1 && made <= 2, `${made} runs behind an absence of three ticks`);

@@ -8,7 +8,6 @@ import type {KubernetesObject} from '../../lab/kubernetes.ts';
 import {applyBackup, untilEnded} from '../../svc/backups.ts';
 import {uidsOf, Operated} from '../../svc/operated.ts';
 import {eventually} from '../../eventually.ts';
-import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 const rows = 500;
@@ -17,7 +16,7 @@ const count = 'SELECT count(*) AS rows FROM Entry';
 export const recoveredCluster: Scenario = {
   id: 'E23',
   title: 'a cluster begins out of a backup of another, with all of its rows',
-  needs: operatorNeeds,
+  operator: 'shared',
   async run(world) {
     const {note} = world;
     const source = await sourceWithBackup(world);
@@ -51,7 +50,7 @@ export const recoveredCluster: Scenario = {
 export const damagedArchive: Scenario = {
   id: 'E24',
   title: 'a damaged archive keeps a cluster from beginning, and is named',
-  needs: operatorNeeds,
+  operator: 'shared',
   async run(world) {
     const {lab, namespace, note} = world;
     await sourceWithBackup(world);

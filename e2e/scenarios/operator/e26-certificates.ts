@@ -12,7 +12,7 @@ import {connect} from 'node:tls';
 import {eventually} from '../../eventually.ts';
 import {Ledger, settleBooks} from '../../svc/ledger.ts';
 import {Operated, secretValue, uidsOf} from '../../svc/operated.ts';
-import {installOperator, operatorNeeds} from '../../svc/operator.ts';
+import {installOperator} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 const tls = {mode: 'Operator', validity: '15m', renewBefore: '10m', settle: '90s'};
@@ -21,7 +21,8 @@ const httpsPort = 2_490;
 export const certificatesReplaced: Scenario = {
   id: 'E26',
   title: 'certificates and their authority are replaced without a restart or a failed handshake',
-  needs: operatorNeeds,
+  operator: 'shared',
+  isFurther: true,
   async run(world) {
     const {note} = world;
     await installOperator(world.lab);

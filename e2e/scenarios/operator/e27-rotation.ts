@@ -10,7 +10,6 @@ import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated, secretValue} from '../../svc/operated.ts';
 import {RefusedByServer, type ServerClient} from '../../svc/server-client.ts';
 import {ports} from '../../svc/stateful-set.ts';
-import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 const lagMax = 10_000;
@@ -18,7 +17,7 @@ const lagMax = 10_000;
 export const secretsRotated: Scenario = {
   id: 'E27',
   title: 'a new password and a new token take over, and the old ones are refused',
-  needs: operatorNeeds,
+  operator: 'shared',
   async run(world) {
     const {note} = world;
     const operated = await Operated.begin(world);

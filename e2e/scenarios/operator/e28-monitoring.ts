@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import {join} from 'node:path';
 import type {KubernetesObject} from '../../lab/kubernetes.ts';
 import {isReady, type Pod} from '../../svc/cluster.ts';
-import {installOperator, OperatorPod, operatorNeeds} from '../../svc/operator.ts';
+import {OperatorPod, withoutSharedOperator} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 import {defineMonitors, monitorKinds} from '../../svc/monitor-kinds.ts';
 
@@ -17,10 +17,10 @@ const chart = join(import.meta.dirname, '../../../charts/svc-operator');
 export const monitoringLater: Scenario = {
   id: 'E28',
   title: 'monitors come with their definitions, later than the operator, without a restart of it',
-  needs: [...operatorNeeds, 'charts/svc-operator/Chart.yaml'],
+  operator: 'own',
   async run(world) {
     const {lab, namespace, note} = world;
-    await installOperator(lab);
+    await withoutSharedOperator(lab);
     const place = ['svc', chart, '-n', namespace, '--wait', '--timeout', '120s'];
     const values = [`watchNamespaces={${namespace}}`, 'crds.install=false'];
     const set = (more: readonly string[]): string[] =>

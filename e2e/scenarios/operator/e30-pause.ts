@@ -8,7 +8,6 @@ import {setTimeout as sleep} from 'node:timers/promises';
 import {eventually} from '../../eventually.ts';
 import {compareBooks, Ledger} from '../../svc/ledger.ts';
 import {Operated, uidsOf} from '../../svc/operated.ts';
-import {operatorNeeds} from '../../svc/operator.ts';
 import type {Scenario} from '../scenario.ts';
 
 const quietMs = 20_000;
@@ -16,7 +15,7 @@ const quietMs = 20_000;
 export const pausedCluster: Scenario = {
   id: 'E30',
   title: 'a paused cluster is not changed, and a sleeping one wakes with its size and data',
-  needs: operatorNeeds,
+  operator: 'shared',
   async run(world) {
     const {note} = world;
     const operated = await Operated.begin(world);
@@ -53,7 +52,7 @@ export const pausedCluster: Scenario = {
 export const deletedCluster: Scenario = {
   id: 'E25',
   title: 'a deleted cluster leaves its volumes, and finds its data when it is applied again',
-  needs: operatorNeeds,
+  operator: 'shared',
   async run(world) {
     const operated = await Operated.begin(world);
     const {cluster} = operated;

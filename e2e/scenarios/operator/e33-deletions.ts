@@ -10,7 +10,7 @@ import type {KubernetesObject} from '../../lab/kubernetes.ts';
 import {applyBackup, untilEnded} from '../../svc/backups.ts';
 import {Ledger, settleBooks, compareBooks} from '../../svc/ledger.ts';
 import {Operated, type SvcCluster} from '../../svc/operated.ts';
-import {installOperator, operatorNeeds} from '../../svc/operator.ts';
+import {installOperator} from '../../svc/operator.ts';
 import type {Scenario, World} from '../scenario.ts';
 
 const patience = {seconds: 600, everyMs: 200};
@@ -18,7 +18,8 @@ const patience = {seconds: 600, everyMs: 200};
 export const deletedMeanwhile: Scenario = {
   id: 'E33',
   title: 'what is deleted in mid-operation comes back, and no acknowledged entry is lost',
-  needs: operatorNeeds,
+  operator: 'shared',
+  isFurther: true,
   async run(world) {
     const {note} = world;
     await installOperator(world.lab);
