@@ -1,6 +1,6 @@
 /** What people and chance do to a simulated cluster, by the names that a run prints. */
-import {annotations} from '#operator/api/group.ts';
-import {annotationOf, type JsonMap} from '#operator/api/kube-object.ts';
+import {annotations, labels} from '#operator/api/group.ts';
+import {annotationOf, type JsonMap, labelOf} from '#operator/api/kube-object.ts';
 import type {Kind} from '#operator/kubernetes/api.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
 import {tokenStepOf} from '#operator/objects/tokens.ts';
@@ -191,19 +191,22 @@ export function recreate(world: OperatorWorld, {spec}: Wishes): void {
 }
 
 /**
- * The port that members have in their names, as the status says, or else the data of a cluster that
- * was deleted: a wish for another one may have come before either.
+ * The port that members have in their names, as the status says, or else the claims of a cluster
+ * that was deleted: a wish for another one may have come before either.
  */
 export function portOf(world: OperatorWorld): number {
   const told = world.isThere() ? world.cluster().status?.initialMembers : undefined;
-  const [group] = world.servers.groups.values();
-  const [peer = ''] = told ?? group?.initial ?? [];
-  return Number(/_(\d+)$/.exec(peer)?.[1] ?? 2434);
+  return Number(/_(\d+)$/.exec(told?.[0] ?? '')?.[1] ?? keptPortOf(world) ?? 2434);
+}
+
+function keptPortOf({kubernetes: {store}}: OperatorWorld): string | undefined {
+  const scope = {kind: kinds.claim, namespace: undefined, labelSelector: undefined};
+  return store.list(scope).flatMap(claim => labelOf(claim, labels.raftPort) ?? [])[0];
 }
 
 /**
- * A wish for a port. Data of a cluster that was deleted hold its port in the names of members, of
- * which an operator that has not looked yet knows nothing: nobody wishes for another one then.
+ * A wish for a port. Claims of a cluster that was deleted hold another one back for good, where the
+ * rules refuse to set it right: nobody wishes for one then (mishaps.test.ts has what is said).
  */
 function withPort(
   wishes: Wishes,
@@ -211,6 +214,6 @@ function withPort(
   raftPort: number,
 ): Partial<Wishes> | undefined {
   const isLookedAt = world.isThere() && world.cluster().status?.initialMembers !== undefined;
-  if (world.servers.groups.size > 0 && !isLookedAt) return undefined;
+  if (keptPortOf(world) !== undefined && !isLookedAt) return undefined;
   return withSpec(wishes, {ha: {raftPort}});
 }
