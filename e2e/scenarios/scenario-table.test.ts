@@ -9,7 +9,7 @@ test('every scenario has an id of its own', () => {
   for (const id of ids) assert.match(id, /^[SE]\d\d$/);
 });
 
-test('nothing chosen is all but the further ones, and there is a word for those and for all', () => {
+test('nothing chosen is all but the further ones, and there are words for those and all', () => {
   const usual = chosen(scenarios, '');
   const further = chosen(scenarios, 'further');
   assert.deepEqual(chosen(scenarios, 'all'), scenarios);

@@ -1,6 +1,6 @@
 /**
- * A client that keeps books: it writes numbered entries one after the other, notes which of them were
- * acknowledged, and compares afterwards.
+ * A client that keeps books: it writes numbered entries one after the other, notes which of them
+ * were acknowledged, and compares afterwards.
  *
  * An entry whose outcome is not known is written again under the same name until it is
  * acknowledged, which must not double it: no index keeps a second copy out, so that one would be

@@ -10,7 +10,7 @@ import type {KubernetesObject} from '../lab/kubernetes.ts';
 import type {Lab} from '../lab/lab.ts';
 import {isReady, type Pod} from './cluster.ts';
 
-/** Of its fields those that scenarios change. */
+/** It has more fields; scenarios change these. */
 export interface Container {
   readonly image?: string;
   readonly env?: readonly object[];

@@ -63,8 +63,9 @@ function portProblems({spec, status}: SvcCluster, portKept: number | undefined):
   const isOther = portKept !== undefined && portKept !== spec.ha.raftPort;
   if (!isOther || status?.initialMembers !== undefined) return [];
   return [
-    `spec.ha.raftPort: the volumes of a former cluster of this name are there, whose members have ` +
-      `${portKept} in their names: delete it and apply it with that port, or delete the volumes`,
+    'spec.ha.raftPort: the volumes of a former cluster of this name are there, and its members ' +
+      `have ${portKept} in their names: delete it and apply it with that port, or delete ` +
+      'the volumes',
   ];
 }
 

@@ -76,7 +76,7 @@ test('whoever cannot renew stops before another may begin', async () => {
   await two.election.release();
 });
 
-test('clocks that differ by hours, and a lease of another length, make no two leaders', async () => {
+test('clocks that differ by hours, and two lengths of leases, make no two leaders', async () => {
   const parts = world();
   const hours = (count: number) => {
     const clock = {

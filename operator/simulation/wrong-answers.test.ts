@@ -66,7 +66,7 @@ test('a server of another cluster is told of, and takes no part in anything', as
   await world.end();
 });
 
-test('while a server claims to lead in a later term, nothing is changed; then all of it', async () => {
+test('while a server claims to lead in a later term, nothing is changed', async () => {
   const world = await runningWorld();
   const before = uidsOf(world);
   answerOfFollower(world, report =>
