@@ -1,13 +1,14 @@
 /**
  * `/openapi.json` and `/docs`: the API described by the server itself, and what statements call.
  *
- * Served by express, which is loaded at the first request for one of them, so that a start does
- * not wait for it. The page needs nothing from outside: no scripts or styles of other hosts.
+ * Routed by express, which is loaded at the first request for one of them, so that a start does
+ * not wait for it; answered as everything else, so that both are compressed for whoever asks. The
+ * page needs nothing from outside: no scripts or styles of other hosts.
  */
 import {basePath} from '../protocol-names.ts';
-import type {Express} from 'express';
+import type {Express, Response} from 'express';
 import {vocabularies, type Vocabulary} from '#server/session/vocabulary.ts';
-import type {Exchange} from '../message/exchange.ts';
+import {type Exchange, htmlType} from '../message/exchange.ts';
 import {openApiDocument} from './openapi.ts';
 import type {Route} from '../router.ts';
 
@@ -17,10 +18,7 @@ export function documentationRoutes(): readonly Route[] {
     loaded ??= application(exchange.context.administration.identity.version);
     const app = await loaded;
     const {request, response} = exchange;
-    response.setHeader('X-Request-Id', exchange.requestId);
-    response.setHeader('X-Svc-Commit-Index', String(exchange.context.service.readableIndex));
-    response.setHeader('X-Svc-Replay-Protection', exchange.context.replayProtection);
-    app(request, response);
+    app(request, Object.assign(response, {locals: {exchange}}));
   };
   return [
     {path: '/openapi.json', operations: {GET: {access: 'user', run: serve}}},
@@ -28,21 +26,26 @@ export function documentationRoutes(): readonly Route[] {
   ];
 }
 
+/** The application hands each request back to its exchange, with what to answer. */
 async function application(version: string): Promise<Express> {
   const {default: express} = await import('express');
   const app = express();
   app.disable('x-powered-by');
-  app.disable('etag');
   const document = openApiDocument(version);
+  const [json, html] = [Buffer.from(JSON.stringify(document)), Buffer.from(page(document))];
   app.get(`${basePath}openapi.json`, (_request, response) => {
-    response.json(document);
+    exchangeOf(response).answer(200, json);
   });
   app.get(`${basePath}docs`, (_request, response) => {
     const policy = "default-src 'none'; style-src 'unsafe-inline'";
-    response.set('Cache-Control', 'no-cache').set('Content-Security-Policy', policy);
-    response.type('html').send(page(document));
+    const headers = ['Cache-Control', 'no-cache', 'Content-Security-Policy', policy];
+    exchangeOf(response).answer(200, html, htmlType, headers);
   });
   return app;
+}
+
+function exchangeOf(response: Response): Exchange {
+  return (response.locals as {readonly exchange: Exchange}).exchange;
 }
 
 type OpenApi = ReturnType<typeof openApiDocument>;

@@ -3,9 +3,7 @@
  */
 
 import {basePath} from '../protocol-names.ts';
-import {type Exchange, jsonType} from '../message/exchange.ts';
-
-const htmlType = 'text/html; charset=utf-8';
+import {type Exchange, htmlType, jsonType} from '../message/exchange.ts';
 
 /** Answers a path that no route has: the first page, or 404. */
 export function answerRoot(exchange: Exchange, path: string): void {

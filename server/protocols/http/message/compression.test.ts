@@ -1,6 +1,6 @@
 /** Compressed answers over a socket: of both paths, whole and streamed, and only when asked for. */
 import assert from 'node:assert/strict';
-import {type IncomingHttpHeaders, request} from 'node:http';
+import {type IncomingHttpHeaders, request, type RequestOptions} from 'node:http';
 import {after, before, test} from 'node:test';
 import {brotliDecompressSync, gunzipSync, zstdDecompressSync} from 'node:zlib';
 import {type HttpWorld, httpWorld, rootPassword} from '#server/testing/worlds/http-world.ts';
@@ -28,27 +28,24 @@ interface Answer {
 
 function ask(command: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
   const body = Buffer.from(JSON.stringify({language: 'sql', command, limit: -1}));
+  const own = {'Content-Type': 'application/json', 'Content-Length': body.length};
+  const options = {method: 'POST', path: '/api/v1/query/db', headers: {...own, ...headers}};
+  return answerTo(options, body);
+}
+
+function answerTo(options: RequestOptions, body?: Buffer): Promise<Answer> {
   const {promise, resolve, reject} = Promise.withResolvers<Answer>();
-  const sent = request(
-    {
-      port: world.port,
-      method: 'POST',
-      path: '/api/v1/query/db',
-      auth: `root:${rootPassword}`,
-      headers: {'Content-Type': 'application/json', 'Content-Length': body.length, ...headers},
-    },
-    answer => {
-      const pieces: Buffer[] = [];
-      answer.on('data', (piece: Buffer) => void pieces.push(piece));
-      answer.on('end', () => {
-        const bytes = Buffer.concat(pieces);
-        const coding = answer.headers['content-encoding'] ?? 'identity';
-        const text = expanded[coding]?.(bytes).toString() ?? '';
-        resolve({headers: answer.headers, sent: bytes.length, text});
-      });
-      answer.on('error', reject);
-    },
-  );
+  const sent = request({port: world.port, auth: `root:${rootPassword}`, ...options}, answer => {
+    const pieces: Buffer[] = [];
+    answer.on('data', (piece: Buffer) => void pieces.push(piece));
+    answer.on('end', () => {
+      const bytes = Buffer.concat(pieces);
+      const coding = answer.headers['content-encoding'] ?? 'identity';
+      const text = expanded[coding]?.(bytes).toString() ?? '';
+      resolve({headers: answer.headers, sent: bytes.length, text});
+    });
+    answer.on('error', reject);
+  });
   sent.on('error', reject);
   sent.end(body);
   return promise;
@@ -77,6 +74,22 @@ for (const [way, more] of Object.entries(ways)) {
   test(`a small answer of ${way} path is sent as it is`, async () => {
     const {headers} = await ask('rows 2', {...more, 'Accept-Encoding': 'gzip, br, zstd'});
     assert.equal(headers['content-encoding'], undefined);
+  });
+}
+
+for (const path of ['/api/v1/openapi.json', '/api/v1/docs']) {
+  test(`${path} is compressed when asked for`, async () => {
+    const plain = await answerTo({path});
+    assert.equal(plain.headers['content-encoding'], undefined);
+    for (const coding of ['gzip', 'br', 'zstd']) {
+      const small = await answerTo({path, headers: {'Accept-Encoding': coding}});
+      assert.equal(small.headers['content-encoding'], coding);
+      assert.equal(small.headers['content-type'], plain.headers['content-type']);
+      assert.ok(small.sent * 3 < plain.sent, `${small.sent} of ${plain.sent}`);
+      assert.equal(small.text, plain.text);
+    }
+    const head = await answerTo({path, method: 'HEAD', headers: {'Accept-Encoding': 'gzip'}});
+    assert.equal(head.sent, 0);
   });
 }
 

@@ -29,6 +29,7 @@ import {parseBody} from './json-body.ts';
 import {basePath, sessionHeader} from '../protocol-names.ts';
 
 export const jsonType = 'application/json';
+export const htmlType = 'text/html; charset=utf-8';
 export const ndjsonType = 'application/x-ndjson';
 
 /** What of an answer's head is known before its coding. */
