@@ -89,6 +89,11 @@ export const families = {
     'Bytes of the commits that were handed to the log here.',
     'bytes',
   ),
+  svc_engine_log_syncs_total: counter(
+    'Times that the log waited for its disk (fdatasync), for commits and for its own upkeep.',
+    'syncs',
+  ),
+  svc_engine_log_sync_seconds_total: counter('Time that it waited.', 'seconds'),
   svc_engine_databases: gauge('Databases of the server.', 'databases'),
   svc_engine_databases_migrating: gauge(
     'Databases whose records are being written anew in a newer format.',

@@ -17,6 +17,7 @@ import {languages} from '#server/session/languages/front-ends.ts';
 import type {SessionService} from '#server/session/service.ts';
 import {uuidOf} from '#server/platform/uuid.ts';
 import type {Engine} from '#server/engine/engine.ts';
+import {logSyncs} from './commit/log-syncs.ts';
 import type {KeptSettings} from './kept-settings.ts';
 import type {RuntimeWatch} from './monitoring/runtime-watch.ts';
 import {
@@ -128,6 +129,8 @@ export class ServerAdministration implements Administration {
     const {HINT: hint, INFO: info, WARNING: warning, CRITICAL: critical} = events.counts;
     return {
       ...engineFigures(engine),
+      svc_engine_log_syncs_total: logSyncs.count,
+      svc_engine_log_sync_seconds_total: logSyncs.seconds,
       ...this.#service?.figures(),
       ...this.#backups?.figures(),
       ...diskFamilies(this.#disk()),

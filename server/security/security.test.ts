@@ -7,10 +7,14 @@ import {test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
 import {createRandom} from '#server/platform/real/clock.ts';
+import {type DeriveKey, derivePooled} from './passwords.ts';
 import {Security, type SecurityDocument} from './security.ts';
 import type {Principal} from './principal.ts';
 
-function setUp(values: Readonly<Record<string, number>> = {}): {
+function setUp(
+  values: Readonly<Record<string, number>> = {},
+  deriveKey?: DeriveKey,
+): {
   security: Security;
   files: Map<SecurityDocument, Uint8Array>;
   ended: string[];
@@ -43,6 +47,7 @@ function setUp(values: Readonly<Record<string, number>> = {}): {
       yield: () => Promise.resolve(),
     },
     settings: () => settings,
+    ...(deriveKey && {deriveKey}),
     endSessionsOf: user => ended.push(user),
   });
   return {
@@ -242,6 +247,28 @@ test('M2: guesses from many addresses lock the name but where it was right befor
   for (let at = 0; at < 50; at += 1) await from(`10.6.6.${at}`, `guess-${at}`);
   assert.equal(await from('10.7.7.7', 'guess-51'), 'security.locked');
   assert.equal(await from('10.0.0.1', 'the-right-one'), 'in');
+});
+
+test('svc.security.hashConcurrencyMax passwords are hashed at once, and no more', async () => {
+  for (const most of [1, 3]) {
+    let running = 0;
+    let seen = 0;
+    const {security} = setUp(
+      {'svc.security.hashConcurrencyMax': most, 'svc.security.failureDelay': 0},
+      async (...order) => {
+        running += 1;
+        seen = Math.max(seen, running);
+        const key = await derivePooled(...order);
+        running -= 1;
+        return key;
+      },
+    );
+    const guesses = Array.from({length: 12}, (_, at) =>
+      assert.rejects(come(security, `user${at}`, 'a guess'), wrong),
+    );
+    await Promise.all(guesses);
+    assert.equal(seen, most);
+  }
 });
 
 test('H8: strangers who flood the checks wait behind themselves', async () => {

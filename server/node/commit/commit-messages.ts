@@ -32,6 +32,13 @@ export interface LogThreadStart {
   readonly resume?: ResumeRule | undefined;
 }
 
+/** The same for a worker. */
+export interface LogWorkerStart extends LogThreadStart {
+  readonly kind: 'local' | 'member';
+  /** Where syncs are counted (log/counted-disk.ts). */
+  readonly syncs: SharedArrayBuffer;
+}
+
 /** A store on its way to the apply thread: what another thread opens it by, or the store itself. */
 export type LentStore = ShareableStore | Store;
 

@@ -25,12 +25,14 @@ import type {
   LogNews,
   LogRequest,
   LogThreadStart,
+  LogWorkerStart,
   WorkerNews,
 } from './commit-messages.ts';
 import {createRingMemory, type RingMemory} from './commit-ring.ts';
 import {type EventLoop, nodeEventLoop} from './event-loop.ts';
 import {type SpinFor, IdleSpin} from './idle-spin.ts';
 import {LocalLogPipeline} from './local-log-pipeline.ts';
+import {logSyncs} from './log-syncs.ts';
 import {SingleClientDetector} from './single-client-detector.ts';
 import {handleOf, type ThreadHandle} from './thread-channel.ts';
 
@@ -78,7 +80,7 @@ export function startCommitThreads(options: CommitThreadsOptions = {}): CommitTh
     withLog = true,
     ringBytes = ringBytesDefault,
     outsideBytesMax = outsideBytesDefault,
-    prompt: {disk, clock} = {disk: createDisk(), clock: createClock()},
+    prompt: {disk, clock} = realPrompt(),
     threads = workers,
   } = options;
   const {loop, lend} = threads;
@@ -109,6 +111,11 @@ export function startCommitThreads(options: CommitThreadsOptions = {}): CommitTh
   };
 }
 
+function realPrompt(): {readonly disk: Disk; readonly clock: Clock} {
+  const clock = createClock();
+  return {disk: logSyncs.counting(createDisk(), clock), clock};
+}
+
 function startedLog(
   threads: ThreadStarter,
   start: LogThreadStart,
@@ -137,5 +144,8 @@ const workers: ThreadStarter = {
 /** The log thread of a server alone, or of a member of a cluster. */
 export function startLogWorker(kind: 'local' | 'member', start: LogThreadStart): Worker {
   const url = new URL('./log-worker.ts', import.meta.url);
-  return new Worker(url, {workerData: {...start, kind}, resourceLimits});
+  return new Worker(url, {
+    workerData: {...start, kind, syncs: logSyncs.memory} satisfies LogWorkerStart,
+    resourceLimits,
+  });
 }

@@ -14,6 +14,7 @@ import {createTailMemory} from '#server/log/log-tail-lease.ts';
 import {InlineLogWriter} from '#server/log/inline-log-writer.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
+import {createClock} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {HardState, Persist} from '#server/raft/effect.ts';
 import type {Checkpoint} from '#server/raft/membership.ts';
@@ -34,6 +35,7 @@ import {createRingMemory} from '../commit/commit-ring.ts';
 import {startLogWorker} from '../commit/commit-threads.ts';
 import {type EventLoop, nodeEventLoop} from '../commit/event-loop.ts';
 import {LogRing} from '../commit/log-ring.ts';
+import {logSyncs} from '../commit/log-syncs.ts';
 import {handleOf, type ThreadHandle} from '../commit/thread-channel.ts';
 import {encodeCommand, type MemberLogNews, type MemberLogRequest} from './member-log-messages.ts';
 import type {ResumeRule} from './resume-attempts.ts';
@@ -83,7 +85,7 @@ export function startMemberLogThread(options: MemberLogThreadOptions): MemberLog
 
 function worker(): MemberThreadStarter {
   return {
-    disk: createDisk(),
+    disk: logSyncs.counting(createDisk(), createClock()),
     loop: nodeEventLoop,
     startLog: start => handleOf(startLogWorker('member', start), start.ring),
   };

@@ -98,6 +98,12 @@ export class AskedServer {
     return value;
   }
 
+  /** The value of a metric family that has one series. */
+  async metric(family: string): Promise<number> {
+    const {text} = await this.ask('//prometheus');
+    return Number(new RegExp(`^${family} (\\S+)`, 'm').exec(text)?.[1]);
+  }
+
   /** Ends every statement that runs. */
   async endStatements(): Promise<void> {
     const {text} = await this.ask('/server', {body: {command: 'list queries'}});

@@ -52,6 +52,7 @@ export const effects: Readonly<Record<string, Rows>> = {
     'svc.storage.backgroundJobs': 'the jobs that the store says it runs',
     'svc.storage.blockCacheSize': 'no more blocks are cached',
     'svc.storage.writeBufferSize': 'writes become files that soon',
+    'svc.txWalFlush': 'commits wait for the disk, or do not',
   },
   'server/testing/settings/members.test.ts': {
     'svc.ha.healthCheckInterval': 'how often the members are looked at',
@@ -109,9 +110,13 @@ export const effects: Readonly<Record<string, Rows>> = {
     'svc.ha.clientElectionRetryCount': 'how often the command line asks',
     'svc.ha.clientElectionRetryDelayMs': 'after which pause',
   },
+  'server/testing/settings/failed-log.e2e.test.ts': {
+    'svc.ha.stopServerOnReplicationFailure': 'a member whose log failed ends, or stays',
+  },
   'server/testing/settings/forwarding.test.ts': {
     'svc.ha.readConsistency': 'a read that names no mode asks the quorum',
     'svc.ha.proxyBatchReadTimeout': 'a silent leader is given up by a batch',
+    'svc.ha.proxyConnectTimeout': 'a leader that takes no connection is given up',
   },
   'server/node/data-paths.e2e.test.ts': {
     'svc.server.databaseDirectory': 'databases lie there',
@@ -235,6 +240,7 @@ export const effects: Readonly<Record<string, Rows>> = {
   },
   'server/security/security.test.ts': {
     'svc.security.failureDelay': 'a wrong password is answered later',
+    'svc.security.hashConcurrencyMax': 'how many passwords are hashed at once',
     'svc.server.httpAuthSessionMax': 'the next login is refused',
     'svc.server.httpAuthSessionMaxPerUser': 'the next login of the same user is refused',
     'svc.server.saltIterations': 'how a password is kept',
@@ -282,12 +288,4 @@ export const effects: Readonly<Record<string, Rows>> = {
   'server/node/member-log/resume-attempts.test.ts': {
     'svc.ha.ratisRestartMaxRetries': 'a log without room is tried so often',
   },
-};
-
-/** Settings whose effect no test shows yet, and what stands in the way. May only get shorter. */
-export const unseen: Rows = {
-  'svc.security.hashConcurrencyMax': 'only times of many logins at once tell it',
-  'svc.txWalFlush': 'only a power loss tells it: server/engine/recovery/recovery.test.ts has 1',
-  'svc.ha.stopServerOnReplicationFailure': 'the log of a member has to fail under its feet',
-  'svc.ha.proxyConnectTimeout': 'a connection on one machine is made or refused at once',
 };

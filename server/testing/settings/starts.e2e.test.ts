@@ -17,6 +17,7 @@ const [small, usual, fallback] = await Promise.all([
     'svc.storage.backgroundJobs': 3,
     'svc.storage.blockCacheSize': cacheMax,
     'svc.storage.writeBufferSize': '64KB',
+    'svc.txWalFlush': 1,
   }),
   AskedServer.start(),
   AskedServer.start({'svc.storage.engine': 'fallback'}),
@@ -60,6 +61,19 @@ test('svc.storage: jobs, buffer and cache are those of the store, and its bindin
   });
   for (let round = 0; round < 3; round++) await small.rows('SELECT sum(text.length()) FROM D');
   assert.ok((await small.figure('storageCache')) <= cacheMax);
+});
+
+test('svc.txWalFlush: a commit waits for the disk, or leaves that to the system', async () => {
+  const commits = 40;
+  const syncs = async (server: AskedServer): Promise<number> => {
+    await server.rows('CREATE DOCUMENT TYPE Flushed');
+    const before = await server.metric('svc_engine_log_syncs_total');
+    for (let n = 0; n < commits; n++) await server.rows('INSERT INTO Flushed SET n = 1');
+    return (await server.metric('svc_engine_log_syncs_total')) - before;
+  };
+  const [each, few] = [await syncs(usual), await syncs(small)];
+  assert.ok(each >= commits, `${each} syncs for ${commits} commits`);
+  assert.ok(few < commits / 2, `${few} syncs for ${commits} commits`);
 });
 
 /** Threads of long reads that are busy. */
