@@ -13,7 +13,7 @@ import {checkDeclaredLength} from './message/body.ts';
 import type {HttpContext} from './context.ts';
 import {checkSite, isPreflight, preflightHeaders} from './message/cross-origin.ts';
 import {Exchange} from './message/exchange.ts';
-import {PlainFailure} from './message/failure.ts';
+import {checkContentCoding, checkHead} from './message/request-checks.ts';
 import {clusterTokenHeader, invalidToken} from './relay/forwarded-headers.ts';
 import type {StoredAnswer} from './message/idempotency.ts';
 import {answerRoot} from './documentation/root-page.ts';
@@ -37,7 +37,7 @@ export async function dispatch(
   const {traces, clock} = context.options;
   if (traces !== undefined) trace(exchange, traces, () => clock.monotonic());
   try {
-    checkCoding(request);
+    checkHead(exchange);
     exchange.allowedOrigin = context.origins.of(request);
     const url = request.url ?? '/';
     const mark = url.indexOf('?');
@@ -55,6 +55,7 @@ export async function dispatch(
       refuseAbsent(request.method ?? 'GET', path);
       return await (path === scrapePath ? answerScrape(exchange) : answerRoot(exchange, path));
     }
+    checkContentCoding(request);
     exchange.segments = match.segments;
     exchange.routePath = `${basePath}${match.route.path.slice(1)}`;
     exchange.streamsBody = match.route.streamsBody === true;
@@ -62,13 +63,6 @@ export async function dispatch(
   } catch (error) {
     exchange.fail(error);
   }
-}
-
-/** A body in a coding that we do not take apart would be read as something else. */
-function checkCoding({headers}: IncomingMessage): void {
-  const coding = headers['transfer-encoding'];
-  if (coding === undefined || coding.toLowerCase() === 'chunked') return;
-  throw new PlainFailure(501, 'Transfer coding not supported', {detail: 'Send chunked, or none'});
 }
 
 async function perform(exchange: Exchange, {route, operation}: Match): Promise<void> {

@@ -154,7 +154,8 @@ export function createHttpServer(
       return context.ports['http'];
     },
     async listenSecurely(host, ports, keys, beside) {
-      const server = createSecureServer({...serverOptions(context), ...keys});
+      const handshakeTimeout = context.settings.get('svc.network.socketTimeout');
+      const server = createSecureServer({...serverOptions(context), handshakeTimeout, ...keys});
       secure = new Listener(parts, server, 'secureConnection');
       context.ports['https'] = await listenOn(secure.acceptors, {host, ports, beside});
       return context.ports['https'];

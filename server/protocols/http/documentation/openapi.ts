@@ -373,6 +373,7 @@ const phrases: Readonly<Record<number, string>> = {
   409: 'It contradicts what is there',
   412: 'The connection is not secure enough for this',
   413: 'Too large',
+  415: 'The body is in a coding',
   500: 'The outcome is not known, or a defect',
   501: 'Not available yet',
   503: 'Try again',
@@ -424,7 +425,7 @@ const failureSchema = {
 /** The answers of a row with those that any route may give: to bad paths, bodies, credentials. */
 function allAnswers({at, answers, isOpen}: Row): readonly number[] {
   const always = isOpen === true ? [400, 413] : [400, 401, 413, 503];
-  const ofBodies = /^(post|put) /.test(at) ? [408] : [];
+  const ofBodies = /^(post|put) /.test(at) ? [408, 415] : [];
   const ofNames = at.includes('{') ? [404] : [];
   return [...new Set([...answers, ...always, ...ofBodies, ...ofNames])].toSorted((a, b) => a - b);
 }

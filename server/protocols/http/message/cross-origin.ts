@@ -106,7 +106,8 @@ export function checkSite({headers, method = 'GET'}: Asked): void {
   });
 }
 
-/** Host and port of an origin; undefined for `null` and whatever is none. */
+/** Host and port of the origin of a page from a web server; undefined for all others. */
 export function hostOf(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host : undefined;
+  const isOfServer = /^https?:/i.test(origin) && URL.canParse(origin);
+  return isOfServer ? new URL(origin).host : undefined;
 }

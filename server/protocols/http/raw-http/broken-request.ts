@@ -15,10 +15,15 @@ const statusLines: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
+/** Nobody could read an answer before the handshake of TLS is done. */
+function shakesHands(socket: Socket): boolean {
+  return 'secureConnecting' in socket && socket.secureConnecting === true;
+}
+
 /** Answers what the `clientError` of node's server tells. */
 export function answerBroken(context: HttpContext, error: Error, socket: Socket): void {
   const code = 'code' in error ? String(error.code) : '';
-  if (!socket.writable || code === 'ECONNRESET') {
+  if (!socket.writable || code === 'ECONNRESET' || shakesHands(socket)) {
     socket.destroy();
     return;
   }

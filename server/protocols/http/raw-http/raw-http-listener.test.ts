@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import {once} from 'node:events';
-import {connect, type Socket} from 'node:net';
 import {after, before, test} from 'node:test';
 import {eventually} from '#server/testing/time/eventually.ts';
+import {ByteClient as Client} from '#server/testing/worlds/byte-client.ts';
 import {type HttpWorld, httpWorld, rootPassword} from '#server/testing/worlds/http-world.ts';
 
 const authorization = `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`;
@@ -32,70 +32,6 @@ function bytesOf({path = '/query/db', body, session, as = authorization, more = 
 }
 
 const forNode = ['X-Other: 1'];
-
-/** One connection: sends pieces, gives answers one after the other. */
-class Client {
-  readonly socket: Socket;
-  #received = '';
-  #ended = false;
-  #wake: () => void = () => {};
-
-  constructor(port: number) {
-    this.socket = connect({port, host: '127.0.0.1', noDelay: true});
-    this.socket.setEncoding('latin1');
-    this.socket.on('data', text => {
-      this.#received += String(text);
-      this.#wake();
-    });
-    this.socket.on('error', () => {});
-    this.socket.on('close', () => {
-      this.#ended = true;
-      this.#wake();
-    });
-  }
-
-  async send(...pieces: readonly string[]): Promise<this> {
-    for (const piece of pieces) {
-      await new Promise<void>(resolve => this.socket.write(piece, 'latin1', () => resolve()));
-      // The server reads what was sent before the next piece goes out.
-      await new Promise(resolve => setImmediate(resolve));
-    }
-    return this;
-  }
-
-  /** The next answer, head and body; what there is of it when the connection ended. */
-  async answer(): Promise<string> {
-    for (;;) {
-      const end = answerEnd(this.#received);
-      if (end >= 0) {
-        const answer = this.#received.slice(0, end);
-        this.#received = this.#received.slice(end);
-        return answer;
-      }
-      if (this.#ended) return this.#received;
-      await new Promise<void>(resolve => {
-        this.#wake = resolve;
-      });
-    }
-  }
-
-  get isEnded(): boolean {
-    return this.#ended;
-  }
-}
-
-function answerEnd(text: string): number {
-  const head = text.indexOf('\r\n\r\n');
-  if (head < 0) return -1;
-  const length = /\r\nContent-Length: (\d+)\r\n/.exec(text.slice(0, head + 2))?.[1];
-  if (length !== undefined) {
-    const end = head + 4 + Number(length);
-    return text.length >= end ? end : -1;
-  }
-  if (!text.slice(0, head).includes('Transfer-Encoding: chunked')) return head + 4;
-  const last = text.indexOf('\r\n0\r\n\r\n', head);
-  return last < 0 ? -1 : last + 7;
-}
 
 /** An answer without what differs each time, chunks put together. */
 function plain(answer: string): string {

@@ -45,6 +45,7 @@ export class ChangeConnection {
     socket.on('pong', () => {
       this.#isAlive = true;
     });
+    socket.on('ping', data => this.#pinged(data));
     // What is wrong with the client's frames: the connection ends by itself.
     socket.on('error', () => {});
     socket.on('close', () => this.#closed());
@@ -74,6 +75,17 @@ export class ChangeConnection {
       this.#socket.ping();
       this.#pingLater();
     });
+  }
+
+  /** A pong answers all pings before it, so a client that does not read is owed none. */
+  #pinged(data: Buffer): void {
+    if (this.#isBehind) return;
+    this.#socket.pong(data);
+  }
+
+  get #isBehind(): boolean {
+    const {settings} = this.#context;
+    return this.#socket.bufferedAmount >= settings.get('svc.server.eventBusMaxPendingBytes');
   }
 
   /** Messages are answered one after the other; no more are read meanwhile. */
@@ -166,9 +178,8 @@ export class ChangeConnection {
 
   /** Waits for the client when too much is unsent. @throws {Error} when it is gone. */
   async #send(text: string): Promise<void> {
-    const {settings} = this.#context;
     const socket = this.#socket;
-    if (socket.bufferedAmount < settings.get('svc.server.eventBusMaxPendingBytes')) {
+    if (!this.#isBehind) {
       socket.send(text);
       return;
     }

@@ -15,6 +15,7 @@ import {authenticate} from '../message/authentication.ts';
 import {Exchange} from '../message/exchange.ts';
 import {hostOf} from '../message/cross-origin.ts';
 import {PlainFailure} from '../message/failure.ts';
+import {checkHead} from '../message/request-checks.ts';
 import {ChangeConnection} from './change-connection.ts';
 
 export const webSocketPath = '/ws';
@@ -67,6 +68,7 @@ export class WebSockets {
 
   async #admit(exchange: Exchange): Promise<void> {
     if (this.#context.isStopping) throw new Refusal('server.stopping', 'the server is stopping');
+    checkHead(exchange);
     await authenticate(exchange);
     const origin = exchange.header('origin');
     if (this.#context.origins.of(exchange.request) !== undefined) return;
@@ -96,6 +98,8 @@ export class WebSockets {
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
+      // Whoever reads no pongs gets none: change-connection.ts.
+      autoPong: false,
       maxPayload: context.settings.get('svc.server.wsMaxControlFrameSize'),
     });
     server.on('headers', (headers, request) => {
