@@ -86,6 +86,7 @@ export async function httpFuzzer(seed: number): Promise<Fuzzer> {
   }
 
   return {
+    inputsAtOnce: requestsAtOnce,
     async step() {
       await Promise.all(Array.from({length: requestsAtOnce / 2}, one));
       await Promise.all(Array.from({length: requestsAtOnce / 2}, described));

@@ -5,8 +5,8 @@
  * `worst-plans` looks for those whose chosen way is not a good one; `isolation` runs transactions
  * side by side and looks for what their levels forbid.
  *
- * Settings come by the environment: TARGET, SECONDS (60), COUNT, SEED. A failure prints the seed
- * and the input; the same seed finds it again.
+ * Settings come by the environment: TARGET, SECONDS (60, and no end where a count is given), COUNT
+ * of inputs, SEED. A failure prints the seed and the input; the same seed finds it again.
  */
 
 import {join} from 'node:path';
@@ -47,14 +47,17 @@ async function main(): Promise<void> {
   if (make === undefined) {
     throw new Error(`there is no target '${target}'; there are ${[...targets.keys()].join(', ')}`);
   }
-  const seconds = Number(env['SECONDS'] || 60);
   const count = Number(env['COUNT'] || Number.POSITIVE_INFINITY);
+  const seconds = Number(
+    env['SECONDS'] || (Number.isFinite(count) ? Number.POSITIVE_INFINITY : 60),
+  );
   const seed = Number(env['SEED'] || Date.now() % 1_000_000);
   console.log(`fuzzing ${target} with seed ${seed}`);
   const fuzzer = await make(seed);
   const end = Date.now() + seconds * 1_000;
   try {
-    for (let steps = 0; steps < count && Date.now() < end; steps++) {
+    const {inputsAtOnce = 1} = fuzzer;
+    for (let fed = 0; fed < count && Date.now() < end; fed += inputsAtOnce) {
       const done = fuzzer.step();
       if (done !== undefined) await done;
     }

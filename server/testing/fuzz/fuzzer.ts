@@ -7,7 +7,9 @@ import type {SeededRandom} from '#server/simulation/seeded-random.ts';
 
 /** One target, fed until the time is over. */
 export interface Fuzzer {
-  /** One input. @throws whatever the fed part must never throw. */
+  /** Inputs of a step, where they are fed many at once. Default: one. */
+  readonly inputsAtOnce?: number;
+  /** One input, or as many as are fed at once. @throws whatever the fed part must never throw. */
   step(): Promise<void> | void;
   /** One line at the end. */
   summary(): string;
