@@ -97,7 +97,7 @@ export class BulkWriter {
     if (edge.unique) this.#noteUniqueEdge(type, {from: from.rid, to: to.rid, rid}, line);
     if (!from.isOwn) this.#noteForeign(from.rid, line);
     if (!to.isOwn) this.#noteForeign(to.rid, line);
-    const oneWay = !this.#options.bidirectional;
+    const oneWay = !this.#options.bidirectional && !edge.unidirectional;
     const flags = edgeFlags(isLight, oneWay);
     const {operations} = entry;
     operations.open(adjacencyKeyBytes, 1);

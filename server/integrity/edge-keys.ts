@@ -1,6 +1,9 @@
 /**
  * The keys of edges at their ends, seen from both sides: each edge's record has its keys, and each
  * key its edge. The keys of light edges, which have no record, must agree with each other.
+ *
+ * Earlier releases gave an edge of a unidirectional type a key at its start only, and nobody could
+ * follow it from its end: it demands both as every other, unless its end is gone.
  */
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {RowWalker} from '#server/indexes/row-walker.ts';
@@ -52,7 +55,7 @@ export function edgeFindings(
 ): void {
   const {rid} = record;
   const place = ridText(rid);
-  const keys = keysOf(snapshot.reader, type, record);
+  const keys = keysOf(snapshot, type, record);
   const ends = endsOf(record);
   const missingAt = ends.findIndex(end => !isVertex(snapshot, end));
   const missing = ends[missingAt];
@@ -84,23 +87,34 @@ interface EdgeKey {
   readonly isOut: boolean;
 }
 
+/** What tells of records and keys. */
+interface Lookup {
+  readonly reader: Reader;
+  readonly context: RecordContext;
+}
+
 /** The keys that a record of an edge demands. */
-function keysOf(reader: Reader, type: CatalogType, record: StoredRecord): readonly EdgeKey[] {
+function keysOf(lookup: Lookup, type: CatalogType, record: StoredRecord): readonly EdgeKey[] {
   const {from, to, rid: edge, typeId: edgeTypeId} = record;
   if (from === undefined || to === undefined) return [];
   const parts = {vertex: from, direction: outgoing, edgeTypeId, other: to, edge} as const;
   const outKey = adjacencyKey(parts);
   const inKey = adjacencyKey({...parts, vertex: to, direction: incoming, other: from});
-  const stored = reader.get(outKey);
+  const stored = lookup.reader.get(outKey);
   const says = stored?.length === 1 && (stored[0] as number) <= edgeFlagsMax;
-  // Where no key says it, one of a unidirectional type may be of a release that had those one way.
-  const oneWay =
-    (says && isOneWayEdge(stored, 0)) ||
-    (type.edge.unidirectional && reader.get(inKey) === undefined);
+  const saysOneWay = says
+    ? isOneWayEdge(stored, 0)
+    : type.edge.unidirectional && lookup.reader.get(inKey) === undefined;
+  const oneWay = saysOneWay && mayBeOneWay(lookup, type, to);
   const flags = edgeFlags(false, oneWay);
   const keys = [{key: outKey, flags, isOut: true}];
   if (!oneWay) keys.push({key: inKey, flags, isOut: false});
   return keys;
+}
+
+/** Whether an edge may have one key: its statement asked for that, or there is no other end. */
+function mayBeOneWay({reader, context}: Lookup, type: CatalogType, to: Rid): boolean {
+  return !type.edge.unidirectional || !isVertexIn(reader, context, to);
 }
 
 function mendKeys(rid: Rid): Mend {
@@ -110,7 +124,7 @@ function mendKeys(rid: Rid): Mend {
     const type = context.catalog.typeById(record.typeId);
     if (type === undefined) return;
     transaction.require({kind: 'unchanged', key: recordKey(rid)});
-    for (const {key, flags} of keysOf(transaction, type, record)) {
+    for (const {key, flags} of keysOf({reader: transaction, context}, type, record)) {
       transaction.put(key, Uint8Array.of(flags));
     }
   };
@@ -201,7 +215,9 @@ function weigh(snapshot: CheckView, {bytes, keyStart, keyEnd, end}: RowWalker): 
   }
   if (isLight) countLight(snapshot, type, edge);
   else put(snapshot.starts).found();
-  if (isOneWayEdge(bytes, keyEnd)) return isVertex(snapshot, otherEndOf(bytes, keyStart));
+  if (isOneWayEdge(bytes, keyEnd)) {
+    return !type.edge.unidirectional && isVertex(snapshot, otherEndOf(bytes, keyStart));
+  }
   put(snapshot.ends).number(flags).due();
   return true;
 }
@@ -298,9 +314,10 @@ function lightFindings(snapshot: CheckView, key: Uint8Array, flags: number): rea
   // The flags of an edge that has a record are judged with the record.
   if (!type.edge.lightweight && isKeyOfRecord(snapshot.reader, snapshot.context, key)) return none;
   const twin = snapshot.get(twinOf(parts));
+  const isOneWay = isOneWayEdge(Uint8Array.of(flags), 0) && mayBeOneWay(snapshot, type, other);
   const isHalf =
     direction === outgoing
-      ? (flags & edgeFlags(false, true)) === 0 && twin?.[0] !== flags
+      ? !isOneWay && twin?.[0] !== edgeFlags(true, false)
       : twin === undefined || !isLightEdge(twin, 0);
   // An edge is counted once: where it starts, or where alone it is.
   if (direction === incoming && !isHalf) return none;
@@ -315,7 +332,7 @@ function lightFindings(snapshot: CheckView, key: Uint8Array, flags: number): rea
   }
   if (isVertex(snapshot, vertex) && isVertex(snapshot, other)) return findings;
   const says = `${name} has no vertex at one of its ends`;
-  if (isOneWayEdge(Uint8Array.of(flags), 0) && isVertex(snapshot, from)) {
+  if (isOneWay && isVertex(snapshot, from)) {
     findings.push({kind: 'edge-end-deleted', place, says});
     return findings;
   }
@@ -336,10 +353,10 @@ function mendTwin(key: Uint8Array): Mend {
     const own = transaction.get(key);
     if (own?.length !== 1 || !isLightEdge(own, 0)) return;
     const twin = twinOf(readAdjacencyKey(key, 0, true));
-    const stored = transaction.get(twin);
-    if (stored?.[0] === own[0]) return;
-    for (const one of [key, twin]) transaction.require({kind: 'unchanged', key: one});
-    transaction.put(twin, own);
+    for (const one of [key, twin]) {
+      transaction.require({kind: 'unchanged', key: one});
+      transaction.put(one, Uint8Array.of(edgeFlags(true, false)));
+    }
   };
 }
 
@@ -381,7 +398,9 @@ function isKeyOfRecord(reader: Reader, context: RecordContext, key: Uint8Array):
   if (record === 'damaged') return true;
   const type = context.catalog.typeById(record.typeId);
   if (type === undefined || record.kind !== 'edge') return false;
-  return keysOf(reader, type, record).some(demanded => compareBytes(demanded.key, key) === 0);
+  return keysOf({reader, context}, type, record).some(
+    demanded => compareBytes(demanded.key, key) === 0,
+  );
 }
 
 function dropKey(key: Uint8Array): Mend {

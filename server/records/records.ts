@@ -51,7 +51,7 @@ export interface NewRecordRequest {
 export interface NewEdgeRequest extends NewRecordRequest {
   readonly from: Rid;
   readonly to: Rid;
-  /** Nothing is written at the end: the edge is followed from its start alone. */
+  /** Nothing is written at the end, unless the type is followed from both sides all the same. */
   readonly unidirectional?: boolean;
 }
 
@@ -140,7 +140,7 @@ export class RecordWriter {
       from,
       to,
       light: false,
-      oneWay: requested.unidirectional === true,
+      oneWay: isOneWay(type, requested),
     });
     return record;
   }
@@ -326,7 +326,7 @@ export class RecordWriter {
     const rid = this.edges.lightRid(bucket, unique ? 0 : this.transaction.nextPosition(bucket));
     this.edges.checkUnique(type, from, to);
     this.edges.pinEnds(from, to);
-    const oneWay = requested.unidirectional === true;
+    const oneWay = isOneWay(type, requested);
     this.edges.put({edge: rid, typeId: type.id, from, to, light: true, oneWay});
     this.transaction.count(bucket, 1);
     this.tally.made.edge += 1;
@@ -560,4 +560,9 @@ export class RecordWriter {
     if (type !== undefined) return type;
     throw new Refusal('schema.unknown-type', `the type of ${ridText(record.rid)} was dropped`);
   }
+}
+
+/** Edges of a unidirectional type are followed from their ends too: each has both keys. */
+function isOneWay(type: CatalogType, {unidirectional}: NewEdgeRequest): boolean {
+  return unidirectional === true && !type.edge.unidirectional;
 }

@@ -12,7 +12,7 @@ import {decodeCatalog} from '#server/catalog/encode.ts';
 import {NameDictionary} from '#server/catalog/names.ts';
 import type {FindingKind} from '#server/integrity/finding.ts';
 import {declaredParts, type IndexKey, keyWriter} from '#server/indexes/index-parts.ts';
-import {adjacencyKey, incoming, outgoing} from '#server/layout/adjacency-key.ts';
+import {adjacencyKey, edgeFlags, incoming, outgoing} from '#server/layout/adjacency-key.ts';
 import {externalKey} from '#server/layout/external-key.ts';
 import {strayMemberKey} from '#server/layout/stray-member-key.ts';
 import {indexRange} from '#server/layout/index-key.ts';
@@ -48,8 +48,8 @@ export function groupStatements(count: number, random: SeededRandom): readonly s
     'CREATE EDGE TYPE Knows',
     'CREATE PROPERTY Knows.since INTEGER',
     'CREATE INDEX ON Knows (since) NOTUNIQUE',
-    'CREATE EDGE TYPE Once UNIQUE',
-    'CREATE EDGE TYPE Light LIGHTWEIGHT',
+    'CREATE EDGE TYPE Once UNIDIRECTIONAL UNIQUE',
+    'CREATE EDGE TYPE Light UNIDIRECTIONAL LIGHTWEIGHT',
     'CREATE DOCUMENT TYPE Doc',
     "CREATE PROPERTY Doc.far STRING (external true, compression 'auto')",
     "CREATE PROPERTY Doc.dense STRING (compression 'lz4')",
@@ -292,6 +292,18 @@ export const derivable: Readonly<Record<string, Damage>> = {
     image.delete(keys.out);
     image.delete(keys.in);
     return at('edge-key-missing-in', once);
+  },
+  'an earlier release gave an edge a key at its start only': (image, {once}) => {
+    const keys = edgeKeys(once);
+    image.put(keys.out, Uint8Array.of(edgeFlags(false, true)));
+    image.delete(keys.in);
+    return at('edge-key-missing-in', once);
+  },
+  'an earlier release gave a light edge a key at its start only': (image, group) => {
+    const [atStart, atEnd] = lightKeys(image, group);
+    image.put(atStart, Uint8Array.of(edgeFlags(true, true)));
+    image.delete(atEnd);
+    return at('light-edge-half', group.a);
   },
   'the flags of an edge are changed': (image, {knows}) => {
     image.put(edgeKeys(knows).out, Uint8Array.of(0x91));

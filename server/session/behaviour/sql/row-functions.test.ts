@@ -67,6 +67,22 @@ test('Cypher follows them against their direction, too', async () => {
   );
 });
 
+test('a statement that says so again changes nothing', async () => {
+  const [end, start] = [from, to];
+  const other = await world.database([
+    'CREATE VERTEX TYPE P',
+    'CREATE EDGE TYPE Uni UNIDIRECTIONAL',
+    'CREATE EDGE TYPE Both',
+    "INSERT INTO P (n) VALUES ('a'), ('c')",
+    `CREATE EDGE Uni FROM ${start} TO ${end} UNIDIRECTIONAL`,
+    `CREATE EDGE Both FROM ${start} TO ${end} UNIDIRECTIONAL`,
+  ]);
+  assert.deepEqual(
+    await other.run("SELECT in('Uni').n AS uni, in('Both').n AS both FROM P WHERE n = 'c'"),
+    [{uni: ['a'], both: []}],
+  );
+});
+
 test('parts of durations are exact', async () => {
   const text =
     "RETURN toString(duration('P1M') / 3) AS a, toString(duration('P1Y') / 12) AS b, " +
