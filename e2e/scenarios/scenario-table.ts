@@ -23,6 +23,7 @@ import {monitoringLater} from './operator/e28-monitoring.ts';
 import {documentedCommands} from './documents/e31-documents.ts';
 import {kustomizedOperator} from './documents/e32-kustomize.ts';
 import {deletedMeanwhile} from './operator/e33-deletions.ts';
+import {recoverySources} from './operator/e34-recovery-sources.ts';
 import {deletedCluster, pausedCluster} from './operator/e30-pause.ts';
 import {threeMembers} from './s01-three-members.ts';
 import {fourthMember} from './s02-fourth-member.ts';
@@ -62,6 +63,7 @@ export const scenarios: readonly Scenario[] = [
   pausedCluster,
   recoveredCluster,
   damagedArchive,
+  recoverySources,
   settingsChange,
   earlierRelease,
   volumeLost,

@@ -155,8 +155,8 @@ function containerOf(members: Members): object {
       requests: {cpu: '100m', memory: '512Mi'},
       limits: {memory: '512Mi'},
     },
-    // A member may wait for the others as long as they take; until then nobody judges it.
-    startupProbe: {...probe('health'), periodSeconds: 1, failureThreshold: 900},
+    // A server answers before it opens anything, also while it waits for the others.
+    startupProbe: {...probe('health'), periodSeconds: 1, failureThreshold: 300},
     // A member that catches up is alive and not ready.
     livenessProbe: {...probe('health'), periodSeconds: 10, timeoutSeconds: 10, failureThreshold: 6},
     readinessProbe: {...probe('ready'), periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 2},

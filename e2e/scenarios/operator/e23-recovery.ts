@@ -10,8 +10,8 @@ import {uidsOf, Operated} from '../../svc/operated.ts';
 import {eventually} from '../../eventually.ts';
 import type {Scenario, World} from '../scenario.ts';
 
-const rows = 500;
-const count = 'SELECT count(*) AS rows FROM Entry';
+export const rows = 500;
+export const count = 'SELECT count(*) AS rows FROM Entry';
 
 export const recoveredCluster: Scenario = {
   id: 'E23',
@@ -111,8 +111,9 @@ export const damagedArchive: Scenario = {
   },
 };
 
-async function sourceWithBackup(world: World): Promise<Operated> {
-  const source = await Operated.begin(world);
+/** A cluster with two databases and the backup `full` of them. @param spec - As of `begin`. */
+export async function sourceWithBackup(world: World, spec: object = {}): Promise<Operated> {
+  const source = await Operated.begin(world, spec);
   const client = await source.writer();
   for (const database of ['music', 'shop']) {
     await client.server(`create database ${database}`);
