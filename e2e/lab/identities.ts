@@ -75,7 +75,8 @@ function kubeconfig(token: string, certificate: string): string {
   });
 }
 
-class Authority {
+/** It signs certificates for a week, into the folder in which it lies itself. */
+export class Authority {
   readonly #folder: string;
 
   constructor(folder: string) {

@@ -24,6 +24,7 @@ import {documentedCommands} from './documents/e31-documents.ts';
 import {kustomizedOperator} from './documents/e32-kustomize.ts';
 import {deletedMeanwhile} from './operator/e33-deletions.ts';
 import {recoverySources} from './operator/e34-recovery-sources.ts';
+import {ownCertificates} from './operator/e35-own-certificates.ts';
 import {deletedCluster, pausedCluster} from './operator/e30-pause.ts';
 import {threeMembers} from './s01-three-members.ts';
 import {fourthMember} from './s02-fourth-member.ts';
@@ -64,6 +65,7 @@ export const scenarios: readonly Scenario[] = [
   recoveredCluster,
   damagedArchive,
   recoverySources,
+  ownCertificates,
   settingsChange,
   earlierRelease,
   volumeLost,

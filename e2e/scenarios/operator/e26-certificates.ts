@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import {X509Certificate} from 'node:crypto';
 import {setTimeout as sleep} from 'node:timers/promises';
-import {connect} from 'node:tls';
+import {connect, type ConnectionOptions} from 'node:tls';
 import {eventually} from '../../eventually.ts';
 import {Ledger, settleBooks} from '../../svc/ledger.ts';
 import {Operated, secretValue, uidsOf} from '../../svc/operated.ts';
@@ -99,12 +99,7 @@ class HandshakeWatch {
 }
 
 /** The number of the certificate with which a server answers, once it was believed. */
-function serialOf(place: {
-  readonly host: string;
-  readonly port: number;
-  readonly servername: string;
-  readonly ca: string;
-}): Promise<string> {
+export function serialOf(place: ConnectionOptions): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(place, () => {
       const {serialNumber} = socket.getPeerCertificate();
