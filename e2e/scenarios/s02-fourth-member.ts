@@ -13,7 +13,6 @@ import type {Scenario} from './scenario.ts';
 export const fourthMember: Scenario = {
   id: 'S02',
   title: 'a fourth pod joins, votes, leaves and is gone',
-  isFurther: true,
   async run(world) {
     const {lab, namespace, note} = world;
     const three = await threeServers(world);

@@ -14,7 +14,6 @@ const newLeaderMsMax = 10_000;
 export const leaderKilled: Scenario = {
   id: 'S13',
   title: 'a killed leader is followed by another within 10 s, and nothing is lost',
-  isFurther: true,
   async run(world) {
     const cluster = await threeServers(world);
     const ledger = await Ledger.open(await cluster.service('db'));

@@ -13,7 +13,6 @@ const rejoinSecondsMax = 60;
 export const followerDeleted: Scenario = {
   id: 'S14',
   title: 'a follower that is deleted again and again stays a member and comes back in 60 s',
-  isFurther: true,
   async run(world) {
     const cluster = await threeServers(world);
     const ledger = await Ledger.open(await cluster.service('db'), {writers: 2});

@@ -14,7 +14,6 @@ const larger = '768Mi';
 export const volumeGrows: Scenario = {
   id: 'S18',
   title: 'volumes grow online under a client, and no pod is touched',
-  isFurther: true,
   async run(world) {
     const {lab, namespace} = world;
     const cluster = await threeServers(world);

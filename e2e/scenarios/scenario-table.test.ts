@@ -1,5 +1,7 @@
 /** ONLY= chooses scenarios by their ids, and a wrong one is told before anything is built. */
 import assert from 'node:assert/strict';
+import {readFileSync} from 'node:fs';
+import {join} from 'node:path';
 import {test} from 'node:test';
 import {chosen, scenarios} from './scenario-table.ts';
 
@@ -23,6 +25,20 @@ test('what the operator promises is among what runs when nothing is chosen', () 
     const id = `E${String(number).padStart(2, '0')}`;
     assert.ok(ids.includes(id), id);
   }
+});
+
+test('the page about the lab has a row for each, and names those that are left out', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/kubernetes/lab.md'), 'utf8');
+  const rows = page.split('\n').filter(line => line.startsWith('| '));
+  for (const {id} of scenarios) {
+    assert.ok(
+      rows.some(row => row.split('|')[1]?.includes(id)),
+      id,
+    );
+  }
+  const [, named = ''] = /ONLY=further +# .*: (.*)/.exec(page) ?? [];
+  const further = chosen(scenarios, 'further').map(({id}) => id);
+  assert.deepEqual(named.split(', ').toSorted(), further.toSorted());
 });
 
 function range(first: number, last: number): readonly number[] {

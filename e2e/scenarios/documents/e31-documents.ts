@@ -8,7 +8,6 @@ export const documentedCommands: Scenario = {
   id: 'E31',
   title: 'every command of the page about the life of a cluster does what the page says',
   operator: 'sole',
-  isFurther: true,
   // It installs one with Helm, and its definitions, as on a Kubernetes that has none.
   async run({lab, version, note}) {
     const [year, month, patch = ''] = version.split('.');

@@ -23,7 +23,6 @@ export const kustomizedOperator: Scenario = {
   id: 'E32',
   title: 'the operator comes by kustomize, for all namespaces, for its own, and with a monitor',
   operator: 'sole',
-  isFurther: true,
   async run(world) {
     const {lab, note} = world;
     const [whole, namespaced, monitored, ...more] = commandsOf(aboutOperator);

@@ -22,7 +22,6 @@ export const certificatesReplaced: Scenario = {
   id: 'E26',
   title: 'certificates and their authority are replaced without a restart or a failed handshake',
   operator: 'shared',
-  isFurther: true,
   async run(world) {
     const {note} = world;
     await installOperator(world.lab);

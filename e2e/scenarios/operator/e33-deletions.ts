@@ -19,7 +19,6 @@ export const deletedMeanwhile: Scenario = {
   id: 'E33',
   title: 'what is deleted in mid-operation comes back, and no acknowledged entry is lost',
   operator: 'shared',
-  isFurther: true,
   async run(world) {
     const {note} = world;
     await installOperator(world.lab);

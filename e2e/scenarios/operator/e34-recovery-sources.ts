@@ -12,7 +12,7 @@ import {Operated} from '../../svc/operated.ts';
 import type {Scenario, World} from '../scenario.ts';
 import {count, rows, sourceWithBackup} from './e23-recovery.ts';
 
-const own = {replicas: 1, storage: {size: '300Mi'}};
+const own = {replicas: 1};
 const databases = ['music', 'shop'];
 /** Servers fetch nothing from private addresses, and the lab has no others. */
 const settings = {'svc.opencypher.loadCsv.blockedIpRanges': '127.0.0.0/8'};
