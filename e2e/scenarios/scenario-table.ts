@@ -15,15 +15,15 @@ import {
   volumeLost,
 } from './operator/e14-lost-members.ts';
 import {operatedVolumesGrow, volumeFull} from './operator/e18-volumes.ts';
-import {backupBesideAnother, missedTicks, scheduledBackups} from './operator/e20-backups.ts';
-import {damagedArchive, recoveredCluster} from './operator/e23-recovery.ts';
+import {backupBesideAnother, missedTicks, scheduledBackups} from './backups/e20-backups.ts';
+import {damagedArchive, recoveredCluster} from './backups/e23-recovery.ts';
 import {certificatesReplaced} from './operator/e26-certificates.ts';
 import {secretsRotated} from './operator/e27-rotation.ts';
 import {monitoringLater} from './operator/e28-monitoring.ts';
 import {documentedCommands} from './documents/e31-documents.ts';
 import {kustomizedOperator} from './documents/e32-kustomize.ts';
 import {deletedMeanwhile} from './operator/e33-deletions.ts';
-import {recoverySources} from './operator/e34-recovery-sources.ts';
+import {recoverySources} from './backups/e34-recovery-sources.ts';
 import {ownCertificates} from './operator/e35-own-certificates.ts';
 import {deletedCluster, pausedCluster} from './operator/e30-pause.ts';
 import {threeMembers} from './s01-three-members.ts';
