@@ -25,8 +25,16 @@ export interface IndexFiles {
   /** Atomic: whoever reads finds the old bytes or the new ones. */
   write(indexId: number, bytes: Uint8Array): void;
   remove(indexId: number): void;
-  /** What was read is not of the index: it is told of and removed. */
+  /** What was read is not of the index: it is told of, counted and removed. */
   refuse(indexId: number): void;
+}
+
+/** The files of all databases of a server. */
+export interface IndexFolders {
+  /** @param databaseId - The number that the database keeps for ever. */
+  of(databaseId: number): IndexFiles;
+  /** How many were refused since the start. */
+  readonly damaged: number;
 }
 
 export interface IndexCacheEnvironment {

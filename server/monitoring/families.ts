@@ -108,6 +108,14 @@ export const families = {
   ),
   svc_engine_graph_view_memory_bytes: gauge('Edges that are kept packed in memory.', 'bytes'),
   svc_engine_column_views_bytes: gauge('Columns that are kept in memory.', 'bytes'),
+  svc_engine_search_memory_bytes: gauge(
+    'Lists and graphs of search indexes that are kept in memory.',
+    'bytes',
+  ),
+  svc_engine_search_files_damaged_total: counter(
+    'Graphs of vector indexes whose file was damaged, and which are made again.',
+    'files',
+  ),
   svc_engine_disk_free_space_bytes: gauge(
     'Space that the server can write on the disk of the databases.',
     'bytes',

@@ -47,7 +47,7 @@ import {dataPathsIn} from './data-paths.ts';
 import {createProfiler} from './monitoring/create-profiler.ts';
 import {RuntimeWatch} from './monitoring/runtime-watch.ts';
 import {indexFamilies} from '#server/caches/index-families.ts';
-import type {IndexFiles} from '#server/caches/index-caches.ts';
+import type {IndexFolders} from '#server/caches/index-caches.ts';
 import {createGraphFolders} from './runtime/vector-graph-files.ts';
 import {HashThreads} from './passwords/hash-threads.ts';
 import {scanHeapMegabytes, ScanThreads} from './scan-threads.ts';
@@ -238,7 +238,7 @@ function graphFolders(
   engine: Engine,
   logger: Logger,
   rootPath: string,
-): (databaseId: number) => IndexFiles {
+): IndexFolders {
   const ids = engine
     .databases()
     .map(name => (engine.status(name) === 'open' ? engine.database(name)?.id : undefined));

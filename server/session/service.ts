@@ -9,8 +9,14 @@
  */
 import {setMaxListeners} from 'node:events';
 import type {SearchIndexFigures} from './search/search-figures.ts';
-import type {CachedFamilies, IndexFiles} from '#server/caches/index-caches.ts';
-import {columnsShare, edgesShare, ServerCacheMemory} from '#server/caches/memory-shares.ts';
+import type {CachedFamilies, IndexFolders} from '#server/caches/index-caches.ts';
+import {
+  columnsShare,
+  edgesShare,
+  listsShare,
+  ServerCacheMemory,
+  vectorsShare,
+} from '#server/caches/memory-shares.ts';
 import {isStoreDamage, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
@@ -108,7 +114,7 @@ export interface ServiceOptions {
   /** Procedures beside the server's own. */
   readonly procedures?: readonly CustomProcedure[];
   /** Keeps what is kept of indexes while the server is down; absent: it is made again. */
-  readonly indexFiles?: ((databaseId: number) => IndexFiles) | undefined;
+  readonly indexFiles?: IndexFolders | undefined;
   /** Plans what is done again and again; absent: one of its own. */
   readonly scheduler?: Scheduler | undefined;
   /** Records what statements cost; absent: nobody asks. */
@@ -240,6 +246,9 @@ export class SessionService implements Service {
       queryMemoryBytes: this.#pool.bytes,
       graphViewBytes: this.#cacheMemory.of(edgesShare).bytes,
       columnViewBytes: this.#cacheMemory.of(columnsShare).bytes,
+      searchBytes:
+        this.#cacheMemory.of(listsShare).bytes + this.#cacheMemory.of(vectorsShare).bytes,
+      searchFilesDamaged: this.#options.indexFiles?.damaged ?? 0,
       transactionsOpen: this.#sessions.list().length,
     };
   }

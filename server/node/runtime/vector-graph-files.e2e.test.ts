@@ -1,10 +1,11 @@
 /** A restart answers from the graph that was written down, and what is damaged is made again. */
 import assert from 'node:assert/strict';
-import {existsSync, globSync, writeFileSync} from 'node:fs';
+import {existsSync, globSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {
   freePort,
+  rootPassword,
   type ServerProcess,
   startServer,
   temporaryRoot,
@@ -59,6 +60,8 @@ test('graphs of vectors are written when they rest, read at a start, and no trut
     told.some(message => /graph of an index is damaged/.test(message)),
     told.join(),
   );
+  assert.equal(await figure('svc_engine_search_files_damaged_total'), 1);
+  assert.ok((await figure('svc_engine_search_memory_bytes')) > 0);
 });
 
 test('what backups and snapshots copy of a database holds no derived file', async () => {
@@ -66,6 +69,32 @@ test('what backups and snapshots copy of a database holds no derived file', asyn
   assert.ok(existsSync(join(options.root, 'databases')));
   assert.deepEqual(globSync('databases/**/*.graph', {cwd: options.root}), []);
 });
+
+test('an archive beside a damaged graph is whole, and what is restored answers alike', async () => {
+  const expected = await run(near);
+  for (const path of graphs()) writeFileSync(join(options.root, path), 'damaged');
+  const client = server.client();
+  try {
+    const {backupFile, fileName} = await client.serverCommand('trigger backup d');
+    const names = readFileSync(String(backupFile)).toString('latin1');
+    assert.match(names, /manifest\.json/);
+    assert.doesNotMatch(names, /\.graph|derived/);
+    await client.serverCommand(`restore backup d ${String(fileName)}`, {verify: true});
+    await client.serverCommand(`restore backup d ${String(fileName)} as again`);
+    assert.deepEqual((await client.query('again', near)).result, expected);
+    const {result} = await client.command('again', 'CHECK DATABASE');
+    assert.deepEqual((result[0] as Record<string, unknown>)['totalErrors'], 0);
+  } finally {
+    client.close();
+  }
+});
+
+/** The value of a metric without labels. */
+async function figure(name: string): Promise<number> {
+  const authorization = `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`;
+  const answer = await fetch(`${server.url}/prometheus`, {headers: {authorization}});
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await answer.text())?.[1]);
+}
 
 /** Messages of server events that warn. */
 async function warnings(): Promise<readonly string[]> {

@@ -7,25 +7,41 @@
  * not known which those are.
  */
 import {join} from 'node:path';
-import type {IndexFiles} from '#server/caches/index-caches.ts';
+import type {IndexFiles, IndexFolders} from '#server/caches/index-caches.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 
-/** Answers the files of one database, by the number that it keeps for ever. */
+/** Removes the folders of databases that are gone. */
 export function createGraphFolders(
   disk: Disk,
   {rootPath, logger}: {readonly rootPath: string; readonly logger: Logger},
   databaseIds: readonly (number | undefined)[],
-): (databaseId: number) => IndexFiles {
+): IndexFolders {
   const folder = join(rootPath, 'derived');
   const known = new Set(databaseIds.map(String));
   for (const name of databaseIds.includes(undefined) ? [] : disk.list(folder)) {
     if (!known.has(name)) disk.removeTree(join(folder, name));
   }
-  return id => graphFiles(disk, join(folder, String(id)), logger);
+  let damaged = 0;
+  const refused = (path: string): void => {
+    damaged++;
+    logger.log('warn', 'the graph of an index is damaged, and is made again from its entries', {
+      path,
+    });
+  };
+  return {
+    of: id => graphFiles(disk, join(folder, String(id)), {logger, refused}),
+    get damaged() {
+      return damaged;
+    },
+  };
 }
 
-function graphFiles(disk: Disk, directory: string, logger: Logger): IndexFiles {
+function graphFiles(
+  disk: Disk,
+  directory: string,
+  {logger, refused}: {readonly logger: Logger; readonly refused: (path: string) => void},
+): IndexFiles {
   const pathOf = (indexId: number): string => join(directory, `${indexId}.graph`);
   const attempt = <T>(what: string, work: () => T): T | undefined => {
     try {
@@ -71,9 +87,7 @@ function graphFiles(disk: Disk, directory: string, logger: Logger): IndexFiles {
       }),
     remove,
     refuse: indexId => {
-      logger.log('warn', 'the graph of an index is damaged, and is made again from its entries', {
-        path: pathOf(indexId),
-      });
+      refused(pathOf(indexId));
       remove(indexId);
     },
   };

@@ -7,7 +7,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {rootName} from '#server/access/users.ts';
-import type {IndexFiles} from '#server/caches/index-caches.ts';
+import type {IndexFolders} from '#server/caches/index-caches.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {Security} from '#server/security/security.ts';
@@ -34,7 +34,7 @@ type SharedOptions = Pick<
 >;
 
 interface DatabaseSessionsOptions extends SharedOptions {
-  readonly indexFiles?: ((databaseId: number) => IndexFiles) | undefined;
+  readonly indexFiles?: IndexFolders | undefined;
   readonly engine: Engine;
   readonly security: Security;
 }
@@ -120,7 +120,7 @@ export class DatabaseSessions {
     const {settings, functions, environment} = this.#options;
     return {
       ...this.#options,
-      indexFiles: this.#options.indexFiles?.(id),
+      indexFiles: this.#options.indexFiles?.of(id),
       limits: parseLimits(settings),
       recordBytesMax: settings().get('svc.recordSizeMax'),
       indexKeyBytesMax: settings().get('svc.indexKeySizeMax'),

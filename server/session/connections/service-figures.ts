@@ -12,6 +12,9 @@ export interface ServiceLoad {
   readonly graphViewBytes: number;
   /** What columns that are kept take. */
   readonly columnViewBytes: number;
+  /** What lists and graphs of search indexes take that are kept. */
+  readonly searchBytes: number;
+  readonly searchFilesDamaged: number;
   readonly transactionsOpen: number;
 }
 
@@ -43,6 +46,8 @@ export function serviceFigures(load: ServiceLoad, pools: Executors): Figures {
     svc_engine_query_memory_bytes: load.queryMemoryBytes,
     svc_engine_graph_view_memory_bytes: load.graphViewBytes,
     svc_engine_column_views_bytes: load.columnViewBytes,
+    svc_engine_search_memory_bytes: load.searchBytes,
+    svc_engine_search_files_damaged_total: load.searchFilesDamaged,
     svc_engine_transactions_open: load.transactionsOpen,
   };
 }
