@@ -204,4 +204,5 @@ class Measured {
   }
 }
 
-const scanned = {bufferBytes: 64 << 10, bufferBytesMax: 512 << 10};
+/** All entries take no room in the cache: the graph that is made of them answers next time. */
+const scanned = {bufferBytes: 64 << 10, bufferBytesMax: 512 << 10, once: true};

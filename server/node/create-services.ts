@@ -234,11 +234,7 @@ function createAgents(
 }
 
 /** Keeps the graphs of vector indexes; folders of databases that are gone are removed. */
-function graphFolders(
-  engine: Engine,
-  logger: Logger,
-  rootPath: string,
-): IndexFolders {
+function graphFolders(engine: Engine, logger: Logger, rootPath: string): IndexFolders {
   const ids = engine
     .databases()
     .map(name => (engine.status(name) === 'open' ? engine.database(name)?.id : undefined));

@@ -177,7 +177,8 @@ export interface Store extends Reader {
   makeDurable(): void;
   /**
    * Nothing will be written for a while: what was put off while much was written is done now, in
-   * the background. Called by the thread that writes; cheap when nothing was.
+   * the background, and what many writes hold in memory becomes a file. Called by the thread that
+   * writes; cheap when nothing was.
    */
   rest(): void;
   /**

@@ -96,6 +96,23 @@ test('what the C library keeps is given back where the process has grown', () =>
   kept.end();
 });
 
+test('a server that has fallen quiet gives back what the C library keeps, once', () => {
+  const kept = new Kept();
+  for (let looks = 0; looks < 14; looks += 1) kept.look();
+  const before = kept.trims;
+  kept.look();
+  kept.look();
+  assert.equal(kept.trims, before + 1);
+  for (let looks = 0; looks < 60; looks += 1) kept.look();
+  assert.equal(kept.trims, before + 1);
+  kept.busyShare = 1;
+  kept.look();
+  kept.busyShare = 0;
+  for (let looks = 0; looks < 20; looks += 1) kept.look();
+  assert.equal(kept.trims, before + 2);
+  kept.end();
+});
+
 test('a server that has had little to do is collected as a whole', () => {
   collectAll();
   const kept = new Kept();

@@ -14,7 +14,8 @@
  * next thousands of requests take twice as long). So it is for a server that has had little to do
  * for some time, and more and more seldom.
  *
- * What the C library keeps free is given back where the whole process has grown.
+ * What the C library keeps free is given back where the whole process has grown, and once when the
+ * server has fallen quiet.
  *
  * Where the machine (or the container) has little left, what is kept only to answer faster goes
  * first. Source: docs/design/0028-giving-memory-back.md.
@@ -106,21 +107,25 @@ export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
   let quietSince = clock.monotonic();
   /** One was begun at the last look, and is over by now. */
   let hasCollected = false;
+  let isTrimmed = false;
   let cancel = timers.after(lookMs, look);
   function look(): void {
     const now = clock.monotonic();
     if (memoryLeft() < Math.min(availableBytesMin, memoryLimit() / 8)) shed();
-    if (busyShare() > quietShare) quietSince = now;
+    if (busyShare() > quietShare) [quietSince, isTrimmed] = [now, false];
+    const isQuiet = now - quietSince >= quietMs;
     let bytes = bytesOfV8();
-    if (now - quietSince >= quietMs && whole.isDue(bytes.whole, now)) {
+    if (isQuiet && whole.isDue(bytes.whole, now)) {
       collect({type: 'major', execution: 'sync', flavor: 'last-resort'});
       bytes = bytesOfV8();
       whole.given(bytes.whole, now);
       hasCollected = true;
     }
     if (hasCollected) old.given(bytes.old, now);
-    if (resident.isDue(process.memoryUsage.rss(), now) || hasCollected) {
+    const fallsQuiet = isQuiet && !isTrimmed;
+    if (resident.isDue(process.memoryUsage.rss(), now) || hasCollected || fallsQuiet) {
       trim();
+      isTrimmed = isQuiet;
       resident.given(process.memoryUsage.rss(), now);
     }
     hasCollected = old.isDue(bytes.old, now);

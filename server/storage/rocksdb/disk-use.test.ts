@@ -88,6 +88,25 @@ test('much that is written is merged late, until the store rests', async () => {
   store.close();
 });
 
+test('a store that rests keeps no full memtable', async () => {
+  const options = {engine: 'native', memtableBytes: 4 << 20} as const;
+  const store = closing(await openStore(join(root, 'rests'), options));
+  const held = () => store.properties().memtableBytes;
+  const batch = store.batch();
+  for (let row = 0; row < 100; row++) batch.put(keyOf(row), Buffer.alloc(1000, 7));
+  store.write(batch);
+  const few = held();
+  store.rest();
+  assert.ok(held() >= few, 'a few rows stay');
+  for (let count = 0; count < 20; count++) store.write(batch);
+  const many = held();
+  store.rest();
+  await eventually('many rows are a file', () => held() < many / 4, {told: () => `${held()}`});
+  assert.equal(store.get(keyOf(5))?.length, 1000);
+  store.write(batch);
+  store.close();
+});
+
 test('a write at once leaves to others what takes long', async () => {
   const path = join(root, 'at once');
   const store = closing(await openStore(path, {engine: 'native', memtableBytes: 64 << 10}));

@@ -17,6 +17,7 @@
 #include <rocksdb/snapshot.h>
 #include <rocksdb/status.h>
 
+#include <atomic>
 #include <cstdint>
 #include <chrono>
 #include <memory>
@@ -39,9 +40,9 @@ struct Database {
   std::unique_ptr<rocksdb::DB> db;
   // Memory that the active memtable may take, and has taken since the last switch at most.
   size_t memtable_bytes_max = 0;
-  size_t memtable_bytes = 0;
+  std::atomic<size_t> memtable_bytes{0};
   // Deletions in the active memtable.
-  size_t memtable_deletions = 0;
+  std::atomic<size_t> memtable_deletions{0};
   // When the memtable was changed last, and whether merging is late since then (writes.cc).
   std::chrono::steady_clock::time_point memtable_changed{};
   bool merges_late = false;

@@ -4,7 +4,6 @@
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -258,12 +257,26 @@ napi_value Flush(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// rest(client): no more writes come for a while
+// Of a memtable that is filled so far an idle database does not keep the memory.
+constexpr size_t kRestingShare = 4;
+
+// rest(client): no more writes come for a while. Another thread may write one all the same.
 napi_value Rest(napi_env env, napi_callback_info info) {
   Call call(env, info);
   Client* client = call.UsedClient();
   if (client == nullptr) return nullptr;
-  MergeLate(client->database.get(), false);
+  Database* database = client->database.get();
+  MergeLate(database, false);
+  if (database->memtable_bytes < database->memtable_bytes_max / kRestingShare) return nullptr;
+  rocksdb::FlushOptions options;
+  options.wait = false;
+  options.allow_write_stall = true;
+  changing_beside_writes = database->db.get();
+  // It is a matter of memory alone: where it fails the next write is told.
+  database->db->Flush(options).PermitUncheckedError();
+  changing_beside_writes = nullptr;
+  database->memtable_bytes = 0;
+  database->memtable_deletions = 0;
   return nullptr;
 }
 
