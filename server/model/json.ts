@@ -77,7 +77,7 @@ export function jsonText(value: Value | undefined, format: JsonFormat = {}): str
     return isNumber ? doubleText(secondsOf(value)) : `"${durationText(value)}"`;
   }
   if (value instanceof PointValue) return `{${entriesText(pointParts(value))}}`;
-  if (value instanceof PathValue) return listText(value.elements, format);
+  if (value instanceof PathValue) return pathText(value, format);
   const known = classify(value);
   return known.of === 'list' ? listText(known.value, format) : 'null';
 }
@@ -113,6 +113,16 @@ function listText(list: readonly Value[], format: JsonFormat): string {
     text += jsonText(list[at], format);
   }
   return `${text}]`;
+}
+
+/** Nodes and relationships apart, each in the order of the path. */
+function pathText({elements}: PathValue, format: JsonFormat): string {
+  const nodes = elements.filter((_, at) => at % 2 === 0);
+  const relationships = elements.filter((_, at) => at % 2 === 1);
+  return (
+    `{"_type":"path","nodes":${listText(nodes, format)},` +
+    `"relationships":${listText(relationships, format)},"length":${relationships.length}}`
+  );
 }
 
 function recordText(record: RecordValue, format: JsonFormat): string {

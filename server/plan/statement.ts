@@ -17,7 +17,13 @@ import type {PlanNode} from './node.ts';
 export type Statement =
   | QueryStatement
   | BatchedStatement
-  | {readonly kind: 'explain'; readonly execute: boolean; readonly statement: Statement}
+  | {
+      readonly kind: 'explain';
+      readonly execute: boolean;
+      /** Whether a query that was executed answers its rows besides its plan. */
+      readonly answersRows: boolean;
+      readonly statement: Statement;
+    }
   | {
       readonly kind: 'schema';
       readonly command: SchemaCommand;

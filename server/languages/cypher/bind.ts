@@ -76,7 +76,7 @@ export function bindCypher(
   const query = bindQuery(context, scope, statement.query);
   const bound: BoundStatement =
     statement.kind === 'explain'
-      ? {kind: 'explain', execute: statement.profile, statement: query}
+      ? {kind: 'explain', execute: statement.profile, answersRows: true, statement: query}
       : query;
   return {statement: bound, missing: missingTypes(context)};
 }

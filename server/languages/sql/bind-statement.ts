@@ -76,7 +76,12 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
     case 'find-references':
       return queryOf(context, bindFindReferences(context, ast), noLimits);
     case 'explain':
-      return {kind: 'explain', execute: ast.profile, statement: bindAny(context, ast.statement)};
+      return {
+        kind: 'explain',
+        execute: ast.profile,
+        answersRows: false,
+        statement: bindAny(context, ast.statement),
+      };
     case 'insert':
     case 'update':
     case 'delete':

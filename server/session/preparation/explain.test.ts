@@ -92,6 +92,25 @@ test('PROFILE runs the statement and shows rows, time and memory of each node', 
   assert.ok((sort?.cost ?? 0) > 0 && (project?.totalCost ?? 0) >= (sort?.totalCost ?? 0));
 });
 
+test('PROFILE of Cypher answers the rows of a query that only reads', async () => {
+  const answer = async (text: string): Promise<readonly [string, boolean]> => {
+    const request = {...database.request(text), language: 'cypher'};
+    const cursor = await database.service.run(root, request);
+    let rows = '';
+    for (let piece = await cursor.next(); piece !== undefined; piece = await cursor.next()) {
+      rows += String(piece);
+    }
+    cursor.close();
+    return [rows, /estimated +rows +ms +memory/.test(cursor.summary.explain ?? '')];
+  };
+  const match = 'MATCH (p:Person) WHERE p.age = 1 RETURN count(p) AS n';
+  const [rows] = await answer(match);
+  assert.match(rows, /^\{"n":\d+\}$/);
+  assert.deepEqual(await answer(`PROFILE ${match}`), [rows, true]);
+  assert.deepEqual(await answer(`EXPLAIN ${match}`), ['', false]);
+  assert.deepEqual(await answer('PROFILE CREATE (v:Village {name: 2}) RETURN v'), ['', true]);
+});
+
 test('values that come from the keys of an index are those of the records', async () => {
   const statements = [
     'CREATE DOCUMENT TYPE Big',

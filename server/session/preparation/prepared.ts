@@ -36,7 +36,12 @@ export type Prepared =
   | PreparedBatched
   | Extract<Statement, {readonly kind: 'user' | 'align' | 'transfer'}>
   | PreparedSession
-  | {readonly kind: 'explain'; readonly execute: boolean; readonly inner: PreparedQuery}
+  | {
+      readonly kind: 'explain';
+      readonly execute: boolean;
+      readonly answersRows: boolean;
+      readonly inner: PreparedQuery;
+    }
   /** EXPLAIN of what has no plan of rows. */
   | {readonly kind: 'explained-command'; readonly explanation: Explanation}
   | Exclude<BoundText, {readonly kind: 'bound'}>;
@@ -115,7 +120,8 @@ function* preparingStatement(statement: Statement, options: PrepareOptions): Coo
     }
     case 'explain': {
       const inner = yield* preparingStatement(statement.statement, options);
-      if (inner.kind === 'query') return {kind: 'explain', execute: statement.execute, inner};
+      const {execute, answersRows} = statement;
+      if (inner.kind === 'query') return {kind: 'explain', execute, answersRows, inner};
       if (inner.kind === 'schema' && !statement.execute) {
         return {kind: 'explained-command', explanation: explainCommand(inner.command.kind)};
       }

@@ -188,8 +188,12 @@ export class StatementRunner implements StatementHost {
 
   async #explain(
     parts: StatementContext,
-    {execute, inner}: Extract<Prepared, {kind: 'explain'}>,
+    {execute, answersRows, inner}: Extract<Prepared, {kind: 'explain'}>,
   ): Promise<ResultCursor> {
+    if (execute && answersRows && !inner.writes) {
+      const profile = parts.request.profile ?? 'plan';
+      return this.#reads.read(partsWith(parts, {request: {...parts.request, profile}}), inner);
+    }
     const summary = newSummary(this.limitDefault);
     const measured = execute ? profiled(parts, inner, this.environment.clock) : undefined;
     if (measured !== undefined) {

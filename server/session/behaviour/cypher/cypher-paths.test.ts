@@ -109,3 +109,25 @@ for (const [query, message] of refusals) {
     await assert.rejects(database.run(query, {language: 'cypher'}), {message});
   });
 }
+
+test('a path in an answer tells its nodes and its relationships apart', async () => {
+  const query = 'MATCH p = (:P {n: 1})-[:K]->(:P {n: 2})-[:K]->(:P {n: 3}) RETURN p';
+  const [row] = await database.run(query, {language: 'cypher'});
+  const {p} = row as {
+    readonly p: {
+      readonly _type: string;
+      readonly nodes: readonly {readonly n: number}[];
+      readonly relationships: readonly {readonly w: number}[];
+      readonly length: number;
+    };
+  };
+  assert.deepEqual([p._type, p.length], ['path', 2]);
+  assert.deepEqual(
+    p.nodes.map(({n}) => n),
+    [1, 2, 3],
+  );
+  assert.deepEqual(
+    p.relationships.map(({w}) => w),
+    [1, 2],
+  );
+});
