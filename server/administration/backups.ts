@@ -82,12 +82,13 @@ export const backupCommands = {
     changes: true,
     arguments: {database, options: optional('options', 'options by name (docs/backup.md)')},
     says: 'Makes an archive of a database and waits for it.',
-    answer: '`backupFile`, `fileName`, `size`',
+    answer: '`backupFile` and `fileName` (the name of the archive), `path`, `size`',
     refusals: ['argument', 'backup.running', 'database.missing', 'not-available'],
     isFields: true,
     async run({parts}, {database, options = new Map<string, unknown>()}) {
       const made = await backupsIn(parts).make(database, readBackupOptions(options));
-      return {backupFile: made.path, fileName: made.fileName, size: made.bytes};
+      const {fileName, path, bytes: size} = made;
+      return {backupFile: fileName, fileName, path, size};
     },
   }),
   deleteBackup: command({
@@ -98,7 +99,7 @@ export const backupCommands = {
     arguments: {database, fileName},
     says: 'Removes an archive of a database.',
     answer: 'nothing',
-    refusals: ['backup.archive', 'not-available'],
+    refusals: ['argument', 'not-available'],
     run: ({parts}, {database, fileName}) => backupsIn(parts).remove(database, fileName),
   }),
   restoreBackup: command({

@@ -184,7 +184,7 @@ export class Backups {
     const path = join(this.#options.directory(), database, fileName);
     const facts = lstatSync(path, {throwIfNoEntry: false});
     if (facts?.isFile() === true) return path;
-    throw new Refusal('backup.archive', `database '${database}' has no archive '${fileName}'`);
+    throw new Refusal('argument', `database '${database}' has no archive '${fileName}'`);
   }
 
   /** Removes what a process left that was killed. Call before anything else. */

@@ -122,7 +122,7 @@ async function run({client, given, context, database}: Call) {
   };
   const making = client.serverCommand(`trigger backup ${database}`, fields);
   const answer = await watched(client, database, making, context);
-  const told = `${String(answer['backupFile'])}, ${String(answer['size'])} bytes\n`;
+  const told = `${String(answer['path'])}, ${String(answer['size'])} bytes\n`;
   return {answer, told};
 }
 

@@ -62,7 +62,7 @@ test('a configuration that cannot be used is told and stops nothing', async () =
 test('a backup and its way back, beside the database and in its place', async () => {
   const made = await client.serverCommand('trigger backup music');
   assert.match(String(made['fileName']), /^music-backup-\d{8}-\d{9}\.zip$/);
-  assert.ok(existsSync(String(made['backupFile'])));
+  assert.ok(existsSync(String(made['path'])));
   const file = String(made['fileName']);
   await client.command('music', "INSERT INTO Artist SET name = 'Clara'");
 
@@ -106,19 +106,19 @@ test('the statement makes an archive in the same directory, encrypted where aske
 });
 
 test('a damaged archive changes nothing', async () => {
-  const {backupFile, fileName} = await client.serverCommand('trigger backup music', {
+  const {path, backupFile} = await client.serverCommand('trigger backup music', {
     compressionLevel: 0,
   });
-  const bytes = readFileSync(String(backupFile));
+  const bytes = readFileSync(String(path));
   const at = bytes.indexOf('Artist');
   bytes[at] = 0x20;
-  writeFileSync(String(backupFile), bytes);
-  const restoring = client.serverCommand(`restore backup music ${String(fileName)} overwrite`);
+  writeFileSync(String(path), bytes);
+  const restoring = client.serverCommand(`restore backup music ${String(backupFile)} overwrite`);
   await assert.rejects(restoring, refusedWith(400, /entry '.*CRC-32/));
   assert.deepEqual(await names('music'), ['Ada', 'Clara']);
   assert.deepEqual(hiddenDirectories(), []);
-  await client.serverCommand(`delete backup music ${String(fileName)}`);
-  assert.ok(!existsSync(String(backupFile)));
+  await client.serverCommand(`delete backup music ${String(backupFile)}`);
+  assert.ok(!existsSync(String(path)));
 });
 
 test('what became of backups is counted, and one that failed is an event', async () => {
@@ -264,7 +264,7 @@ test('a root that is a relative path holds its archives, once', async () => {
   const administrator = other.client();
   try {
     const {backupFile} = await administrator.serverCommand('trigger backup demo');
-    assert.ok(existsSync(join(data, 'backups/demo', String(backupFile).split('/').at(-1) ?? '')));
+    assert.ok(existsSync(join(data, 'backups/demo', String(backupFile))));
   } finally {
     administrator.close();
   }

@@ -236,8 +236,8 @@ test('rows that cannot be read are left out where that is wanted', async () => {
 });
 
 test('an archive is restored from a file of the server, and from no address inside', async () => {
-  const {backupFile} = await client.serverCommand('trigger backup csv', {encryptionKey: 'key'});
-  const command = `restore database from-file file://${String(backupFile)}`;
+  const {path} = await client.serverCommand('trigger backup csv', {encryptionKey: 'key'});
+  const command = `restore database from-file file://${String(path)}`;
   await assert.rejects(client.serverCommand(command), /encryptionKey is missing/);
   await client.serverCommand(command, {encryptionKey: 'key'});
   const [ada] = await world.rows('from-file', 'SELECT name FROM Person WHERE id = 1');

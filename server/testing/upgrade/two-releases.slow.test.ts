@@ -92,9 +92,9 @@ test('one server: on to the next minor release, and back by an export', async ()
     await client.serverCommand(`restore backup music ${archive} as before`);
     assert.deepEqual(await titles(client, 'before'), ['One']);
     await settled(client);
-    const {backupFile} = await client.serverCommand('trigger backup music');
+    const made = await client.serverCommand('trigger backup music');
     const {path} = await client.serverCommand('export database music');
-    return {archive: String(backupFile), exported: String(path)};
+    return {archive: String(made['path']), exported: String(path)};
   });
 
   const back = withServer(moved, program, () => Promise.resolve());
