@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {judge, reportOf} from './conformance.ts';
-import {isRenumbered, isStricter} from './http.ts';
+import {countLines, judge, reportOf} from './conformance.ts';
+import {isRenumbered, isStricter, shapeOf} from './shape.ts';
 import {isOrderOfTies, toleranceOf} from './sql-inventory.ts';
 
 const outcome = {
@@ -48,23 +48,69 @@ test('a tolerated difference is no pass and no failure, and the baseline has to 
   assert.equal(report.cases, 4);
 });
 
-test('a documented difference is tolerated, and the baseline may not name one that is none', () => {
-  const documented = {'query.b': 'words', 'query.a': 'words'};
-  const verdict = judge(outcome, {skipped: {}, failing: {'profiler.c': 'known'}, documented});
+test('a reason holds for a difference without a shape, and an entry without one is found', () => {
+  const differing = {chosen: {'query.b': 'words', 'query.a': 'words'}};
+  const verdict = judge(outcome, {skipped: {}, failing: {'profiler.c': 'known'}, differing});
   assert.deepEqual(verdict.failed, ['profiler.c']);
-  assert.deepEqual(verdict.tolerated, [{kind: 'documented', names: ['query.b'], known: 2}]);
+  assert.deepEqual(verdict.newFailures, []);
+  assert.deepEqual(verdict.tolerated, [{kind: 'chosen', names: ['query.b'], known: 2}]);
+  assert.deepEqual(verdict.staleEntries, ['query.a']);
+  assert.deepEqual(countLines(verdict), [
+    '2 of 4 (50 %) equal',
+    '1 of 4 (25 %) different by choice',
+    '2 passed, 1 failed, 0 skipped',
+  ]);
 });
 
-for (const [suite, page] of [
-  ['sql-inventory', 'sql.md'],
-  ['mcp', 'mcp.md'],
-]) {
-  test(`the manual says what the suite ${suite} takes as documented`, () => {
-    const folder = import.meta.dirname;
-    const text = readFileSync(join(folder, `${suite}-baseline.json`), 'utf8');
-    const {documented} = JSON.parse(text) as {readonly documented: Record<string, string>};
-    const manual = readFileSync(join(folder, `../../../docs/${page}`), 'utf8');
-    for (const words of Object.values(documented)) assert.ok(manual.includes(words), words);
+test('a shape is proven by the comparison: naming a case does not give it one', () => {
+  const differences = [
+    {name: 'query.b', lines: [], tolerated: 'further' as const},
+    {name: 'profiler.c', lines: []},
+  ];
+  const named = {further: {'profiler.c': 'words'}, chosen: {'query.b': 'words'}};
+  const verdict = judge({...outcome, differences}, {skipped: {}, failing: {}, differing: named});
+  assert.deepEqual(verdict.newFailures, ['query.b', 'profiler.c']);
+  assert.deepEqual(verdict.staleEntries, ['profiler.c', 'query.b']);
+});
+
+test('the manual says what the suite sql-inventory takes as documented', () => {
+  const folder = import.meta.dirname;
+  const text = readFileSync(join(folder, 'sql-inventory-baseline.json'), 'utf8');
+  const {differing} = JSON.parse(text) as {
+    readonly differing: {readonly documented: Record<string, string>};
+  };
+  const manual = readFileSync(join(folder, '../../../docs/sql.md'), 'utf8');
+  for (const words of Object.values(differing.documented)) assert.ok(manual.includes(words), words);
+});
+
+const swapped = (at: string, expected: unknown, actual: unknown) => [
+  {path: `.body${at}[0].name`, expected, actual},
+  {path: `.body${at}[2].name`, expected: actual, actual: expected},
+];
+const exchanges = [
+  // shape, differences
+  ['worded', [{path: '.body.error', expected: 'a', actual: 'b'}]],
+  [
+    'further',
+    [
+      {path: '.body.error', expected: 'a', actual: 'b'},
+      {path: '.body.x', actual: 1},
+    ],
+  ],
+  ['further', [{path: '.headers.session-id', actual: '<present>'}]],
+  ['reordered', swapped('.result', 'Ann', 'Bob')],
+  ['reordered', [...swapped('.result[1].o', 'Ann', 'Bob'), ...swapped('.result[0].o', 1, 2)]],
+  [undefined, swapped('.result', 'Ann', 'Bob').slice(1)],
+  [undefined, [...swapped('.result', 'Ann', 'Bob'), {path: '.status', expected: 200, actual: 400}]],
+  [undefined, [{path: '.body.x', expected: 1}]],
+  [undefined, [{path: '.body.error', expected: 'a'}]],
+  [undefined, [{path: '.body.exception', expected: 'A', actual: 'B'}]],
+  [undefined, [{path: '.body.result.length', expected: 3, actual: 4}]],
+] as const;
+
+for (const [shape, diffs] of exchanges) {
+  test(`${JSON.stringify(diffs)}: ${shape ?? 'no shape'}`, () => {
+    assert.equal(shapeOf(diffs), shape);
   });
 }
 
@@ -156,6 +202,7 @@ const statuses = [
   [500, 400, '.body.error', true],
   [500, 404, undefined, true],
   [500, 400, '.body.exception', false],
+  [500, 400, '.body.returned', false],
   [500, 503, undefined, false],
   [400, 404, undefined, false],
 ] as const;

@@ -5,8 +5,8 @@
  * The suites and their runners lie outside the repository (`SVC_SHARED`, default `../shared`).
  * A baseline names what is skipped because it belongs to work that is not there yet, and what
  * fails, each with a reason. A failure that the baseline does not name fails the run, and so does
- * an entry that no longer fails: the list may only shrink knowingly. Differences that a suite
- * tolerates by their shape are counted apart, and the baseline pins how many there are.
+ * an entry that no longer fails: the list may only shrink knowingly. Differences of a kind
+ * (suite.ts) are counted apart: the baseline names the cases of a kind, or pins how many there are.
  * With `DIR=` the suite's files are taken from that folder and nothing is held against a baseline.
  * With `REPORT=` the result is written to that file as JSON, too.
  */
@@ -17,16 +17,24 @@ import {runMcp} from './mcp.ts';
 import {runLucene} from './lucene.ts';
 import {runOpenCypher} from './opencypher.ts';
 import {runSqlFamilies, runSqlInventory} from './sql-inventory.ts';
-import {matches, type SuiteOutcome, type SuiteSource, type Tolerance, tolerances} from './suite.ts';
+import {
+  type Difference,
+  matches,
+  reasons,
+  type SuiteOutcome,
+  type SuiteSource,
+  type Tolerance,
+  tolerances,
+} from './suite.ts';
 import {freePort, startServer, temporaryRoot} from '../worlds/server-process.ts';
 
 /** Reasons by name; a name may end in `*`. */
 interface Baseline {
   readonly skipped: Readonly<Record<string, string>>;
   readonly failing: Readonly<Record<string, string>>;
-  /** Cases that differ on purpose, each with the words of the manual that say so. */
-  readonly documented?: Readonly<Record<string, string>>;
-  /** How many differences of a kind are tolerated; none of a kind that is not named. */
+  /** Cases of a kind with the reason of each; where a kind stands here, all of its cases do. */
+  readonly differing?: Readonly<Partial<Record<Tolerance, Readonly<Record<string, string>>>>>;
+  /** How many there are of a kind whose cases are not named one by one. */
   readonly tolerated?: Readonly<Partial<Record<Tolerance, number>>>;
 }
 
@@ -76,24 +84,23 @@ export interface TolerationCount {
 
 /** Holds an outcome against a baseline. */
 export function judge(outcome: SuiteOutcome, baseline: Baseline): Verdict {
-  const documented = Object.keys(baseline.documented ?? {});
-  const kinds = new Map(
-    outcome.differences.map(({name, tolerated}) => [
-      name,
-      tolerated ?? (documented.includes(name) ? 'documented' : undefined),
-    ]),
-  );
+  const {differing = {}} = baseline;
+  const kinds = new Map(outcome.differences.map(one => [one.name, kindOf(one, differing)]));
   const skips = Object.keys(baseline.skipped);
   const known = Object.keys(baseline.failing);
   const isSkipped = (name: string): boolean => skips.some(pattern => matches(pattern, name));
   const judged = outcome.cases.filter(name => !isSkipped(name));
   const failed = judged.filter(name => kinds.has(name) && kinds.get(name) === undefined);
-  const tolerated = (Object.keys(tolerances) as Tolerance[])
-    .map(kind => ({
-      kind,
-      names: judged.filter(name => kinds.get(name) === kind),
-      known: kind === 'documented' ? documented.length : (baseline.tolerated?.[kind] ?? 0),
-    }))
+  const everyKind = Object.keys(tolerances) as Tolerance[];
+  const tolerated = everyKind
+    .map(kind => {
+      const named = differing[kind];
+      return {
+        kind,
+        names: judged.filter(name => kinds.get(name) === kind),
+        known: named === undefined ? (baseline.tolerated?.[kind] ?? 0) : Object.keys(named).length,
+      };
+    })
     .filter(({names, known}) => names.length > 0 || known > 0);
   return {
     passed: judged.filter(name => !kinds.has(name)),
@@ -103,9 +110,25 @@ export function judge(outcome: SuiteOutcome, baseline: Baseline): Verdict {
     newFailures: failed.filter(name => !known.some(pattern => matches(pattern, name))),
     staleEntries: [
       ...known.filter(pattern => !failed.some(name => matches(pattern, name))),
+      ...everyKind.flatMap(kind =>
+        Object.keys(differing[kind] ?? {}).filter(name => kinds.get(name) !== kind),
+      ),
       ...skips.filter(pattern => !outcome.cases.some(name => matches(pattern, name))),
     ],
   };
+}
+
+/** What a difference counts as; undefined for one that the baseline does not know as it is. */
+function kindOf(
+  {name, tolerated: shape}: Difference,
+  differing: NonNullable<Baseline['differing']>,
+): Tolerance | undefined {
+  const named = (Object.keys(differing) as Tolerance[]).find(
+    kind => differing[kind]?.[name] !== undefined,
+  );
+  if (shape !== undefined)
+    return differing[shape] === undefined || named === shape ? shape : undefined;
+  return named !== undefined && reasons.has(named) ? named : undefined;
 }
 
 /** A variable of the environment; make hands on empty ones for those nobody gave. */
@@ -125,7 +148,7 @@ export async function runSuite(
   }
   const path = join(import.meta.dirname, suite.baseline);
   const stored = JSON.parse(readFileSync(path, 'utf8')) as Baseline;
-  const baseline = directory === undefined ? stored : {...stored, failing: {}};
+  const baseline = directory === undefined ? stored : {...stored, failing: {}, differing: {}};
   const source = {
     password: recordedPassword,
     shared: sharedFolder(),
@@ -203,9 +226,31 @@ export function reportOf(
   };
 }
 
+/** Every class with its part of what was judged, what they come to, and the closing line. */
+export function countLines(verdict: Verdict): readonly string[] {
+  const {passed, tolerated, failed, skipped} = verdict;
+  const count = (kinds: readonly Tolerance[]): number =>
+    tolerated.filter(({kind}) => kinds.includes(kind)).flatMap(({names}) => names).length;
+  const all = passed.length + failed.length + tolerated.flatMap(({names}) => names).length;
+  const decided = count(['specified', 'faulty', 'absent']);
+  const part = (some: number, of: number, says: string): string =>
+    `${some} of ${of} (${of === 0 ? 0 : Math.round((some / of) * 1000) / 10} %) ${says}`;
+  const complete = part(
+    passed.length + count(['reordered', 'worded', 'further', 'stricter']),
+    all - decided,
+    'tell all that is recorded, where no specification, fault there or missing data decides',
+  );
+  return [
+    part(passed.length, all, 'equal'),
+    ...tolerated.map(({kind, names}) => part(names.length, all, tolerances[kind])),
+    ...(decided > 0 ? [complete] : []),
+    `${passed.length} passed, ${failed.length} failed, ${skipped.length} skipped`,
+  ];
+}
+
 /** Prints new failures with their differences, stale entries, and the closing line. */
 function tell(outcome: SuiteOutcome, verdict: Verdict, free: boolean): number {
-  const {passed, tolerated, failed, skipped, newFailures, staleEntries} = verdict;
+  const {tolerated, newFailures, staleEntries} = verdict;
   const say = (line: string): boolean => process.stdout.write(`${line}\n`);
   const byName = new Map(outcome.differences.map(difference => [difference.name, difference]));
   for (const name of newFailures) {
@@ -218,10 +263,7 @@ function tell(outcome: SuiteOutcome, verdict: Verdict, free: boolean): number {
     say(`${names.length} cases are ${tolerances[kind]}; the baseline knows ${known}:`);
     for (const name of names) say(`    ${name}`);
   }
-  const counts = tolerated.map(({kind, names}) => `, ${names.length} ${tolerances[kind]}`);
-  say(
-    `${passed.length} passed${counts.join('')}, ${failed.length} failed, ${skipped.length} skipped`,
-  );
+  for (const line of countLines(verdict)) say(line);
   const wrong = newFailures.length > 0 || changed.length > 0;
   return wrong || (!free && staleEntries.length > 0) ? 1 : 0;
 }

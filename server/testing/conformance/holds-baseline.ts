@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {existsSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {runSuite, sharedFolder} from './conformance.ts';
+import {countLines, runSuite, sharedFolder} from './conformance.ts';
 
 const absent = existsSync(join(sharedFolder(), 'conformance'))
   ? false
@@ -13,9 +13,11 @@ const absent = existsSync(join(sharedFolder(), 'conformance'))
 export function holdsBaseline(suite: string): void {
   test(`suite ${suite} holds its baseline`, {skip: absent, timeout: 300_000}, async t => {
     const {verdict} = await runSuite(suite, undefined);
-    const {passed, failed, skipped} = verdict;
-    t.diagnostic(`${passed.length} passed, ${failed.length} failed, ${skipped.length} skipped`);
+    for (const line of countLines(verdict)) t.diagnostic(line);
     assert.deepEqual(verdict.newFailures, [], `look closer with: make conformance SUITE=${suite}`);
     assert.deepEqual(verdict.staleEntries, []);
+    for (const {kind, names, known} of verdict.tolerated) {
+      assert.equal(names.length, known, `${kind}: ${names.join(', ')}`);
+    }
   });
 }

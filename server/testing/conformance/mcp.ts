@@ -8,8 +8,9 @@
  */
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {isRenumbered, lineOf, runTool} from './http.ts';
+import {lineOf, runTool} from './http.ts';
 import {runClients, runScenarios} from './mcp-outside.ts';
+import {isRenumbered, shapeOf} from './shape.ts';
 import type {FieldDifference, SuiteOutcome, SuiteSource} from './suite.ts';
 
 /** The groups in the recorded order; what comes before the exchanges makes what they ask about. */
@@ -51,12 +52,12 @@ async function runRecorded(source: SuiteSource): Promise<SuiteOutcome> {
     .map(({name, diffs}) => ({
       name,
       lines: diffs.map(lineOf),
-      ...(diffs.every(isWorded) ? {tolerated: 'worded' as const} : {}),
+      tolerated: shapeOf(diffs, isOwnText),
     }));
   return {cases, differences};
 }
 
-function isWorded({path, expected, actual}: FieldDifference): boolean {
+function isOwnText({path, expected, actual}: FieldDifference): boolean {
   if (refusal.test(path)) return typeof expected === 'string' && typeof actual === 'string';
   return ownTexts.test(path);
 }

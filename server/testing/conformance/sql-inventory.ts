@@ -11,7 +11,8 @@ import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {isDeepStrictEqual} from 'node:util';
-import {isRenumbered, isStricter, lineOf, runTool} from './http.ts';
+import {lineOf, runTool} from './http.ts';
+import {isRenumbered, isStricter} from './shape.ts';
 import {
   type FieldDifference,
   matches,

@@ -4,21 +4,36 @@
 export interface Difference {
   readonly name: string;
   readonly lines: readonly string[];
-  /** Undefined: a failure. */
-  readonly tolerated?: Tolerance;
+  /** Its shape; undefined: a failure, unless the baseline gives a reason. */
+  readonly tolerated?: Tolerance | undefined;
 }
 
 /**
- * Differences that are no failures, told by their shape; but for the last, which the baseline
- * names with a sentence of the manual each. They are no passes either: each kind has its own
- * count, which the baseline pins.
+ * Differences that are no failures. Those of the first group are told by their shape, as the
+ * fields of an answer prove it; those of the second a baseline names, each with its reason. They
+ * are no passes either: each kind has its own count, which the baseline pins.
  */
 export const tolerances = {
   accepted: 'accepted where the reference refuses the text',
   reordered: 'equal but for the order within lists',
-  worded: "equal but for the product's own name and texts",
+  worded: 'equal but for words of sentences and names',
+  further: 'equal, with further members',
+  stricter: 'equal, but 4xx where the mistake of a user is 500 there',
+  specified: 'different because the specification says so',
+  faulty: 'different because the recorded answer is a fault',
+  chosen: 'different by choice',
+  absent: 'about data that are not here: of a missing model, or of earlier runs there',
   documented: 'different as the manual says',
 } as const;
+
+/** Kinds that no shape proves: a baseline gives the reason. */
+export const reasons: ReadonlySet<Tolerance> = new Set<Tolerance>([
+  'specified',
+  'faulty',
+  'chosen',
+  'absent',
+  'documented',
+]);
 
 export type Tolerance = keyof typeof tolerances;
 

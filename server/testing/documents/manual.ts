@@ -26,7 +26,9 @@ import {families, type Family} from '#server/monitoring/families.ts';
 import {functionRows} from '#server/plan/function-table.ts';
 import type {FunctionSignature} from '#server/plan/functions.ts';
 import {callText} from '#server/plan/signature.ts';
+import agents from '../conformance/mcp-baseline.json' with {type: 'json'};
 import recorded from '../conformance/http-baseline.json' with {type: 'json'};
+import {type Tolerance, tolerances} from '../conformance/suite.ts';
 import {type StatusRow, statusOf} from '#server/protocols/http/message/status.ts';
 import {contentsOf, linkTo} from './contents.ts';
 import {httpReference} from './http-reference.ts';
@@ -191,18 +193,46 @@ function errorsPage(): string {
   ]);
 }
 
+/** What a baseline of the recorded exchanges says of differences. */
+interface RecordedDifferences {
+  readonly differing: Readonly<Partial<Record<Tolerance, Readonly<Record<string, string>>>>>;
+  readonly tolerated: Readonly<Partial<Record<Tolerance, number>>>;
+}
+
 function differencesPage(): string {
-  const rows = (reasons: Readonly<Record<string, string>>): string[][] =>
-    Object.entries(reasons).map(([name, reason]) => [`\`${name}\``, reason]);
   return page('Differences', [
-    'Answers of the HTTP interface are compared with recorded ones of the system whose drivers ' +
-      'it serves: `make conformance SUITE=http` sends the same requests in the same order. ' +
-      'Status, headers, fields, classes of exceptions are compared, the words of sentences are ' +
-      'not. These exchanges differ, and why; one that differs without standing here fails the run.',
-    table(['exchange', 'why it differs'], rows(recorded.failing)),
+    'Answers are compared with recorded ones of the system whose drivers this one serves: `make ' +
+      'conformance SUITE=http` and `SUITE=mcp` send the same requests in the same order, compare ' +
+      'status, headers, members and classes of exceptions, and print how many are equal. Those ' +
+      'that are not stand here by class. The first classes are proven by the comparison: ' +
+      'everything else of such an answer is compared and equal. Those that are called different ' +
+      'have a reason instead. A difference that does not stand here fails the run, and so does ' +
+      'an entry that is none any more.',
+    '## HTTP',
+    ...differenceTables(recorded),
     'These are of parts that are not there, or of another product, and are passed over:',
-    table(['exchange', 'why'], rows(recorded.skipped)),
+    table(['exchange', 'why'], exchangeRows(recorded.skipped)),
+    '## Agents (MCP)',
+    'What differs for a client tells [the page of the tool server](mcp.md#what-differs-elsewhere).',
+    ...differenceTables(agents),
   ]);
+}
+
+function differenceTables({differing, tolerated}: RecordedDifferences): readonly string[] {
+  return (Object.keys(tolerances) as Tolerance[]).flatMap(kind => {
+    const named = differing[kind];
+    const title = `**${tolerances[kind][0]?.toUpperCase()}${tolerances[kind].slice(1)}**`;
+    if (named !== undefined) {
+      const rows = exchangeRows(named);
+      return [`${title} (${rows.length}):`, table(['exchange', 'what or why'], rows)];
+    }
+    const count = tolerated[kind];
+    return count === undefined ? [] : [`${title}: ${count}, each proven by its shape.`];
+  });
+}
+
+function exchangeRows(reasons: Readonly<Record<string, string>>): readonly string[][] {
+  return Object.entries(reasons).map(([name, reason]) => [`\`${name}\``, reason]);
 }
 
 const members: Readonly<Record<AdministrativeCommand['at'], string>> = {
