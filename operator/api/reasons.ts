@@ -125,6 +125,71 @@ export const reasons = {
 
 export type Reason = keyof typeof reasons;
 
+/** The conditions of each resource: when one is well, what it says, and what to do otherwise. */
+export const conditionRows = {
+  Available: [
+    'SvcCluster',
+    'True',
+    'a leader takes writes, which a majority confirms',
+    'see the reason; without one, nothing is changed automatically',
+  ],
+  Progressing: [
+    'SvcCluster',
+    'False',
+    'something is under way: `status.operation` says which step',
+    'wait, and see `status.operation.blockedBy` when the step stays the same',
+  ],
+  Degraded: [
+    'SvcCluster',
+    'False',
+    'something is wrong that the cluster bears for now',
+    'see the reason: the next loss may cost more',
+  ],
+  Reconciled: [
+    'SvcCluster',
+    'True',
+    'the spec is accepted and carried out',
+    'correct the field that the message names',
+  ],
+  BackupHealthy: [
+    'SvcCluster',
+    'True',
+    'the last run of each schedule ended well and is not overdue',
+    'see the SvcBackups; Unknown says that no schedule covers the cluster',
+  ],
+  Paused: [
+    'SvcCluster',
+    'False',
+    'the annotation svc.io/paused is set',
+    'take the annotation away',
+  ],
+  Scheduled: [
+    'SvcBackupSchedule',
+    'True',
+    'the time of the next run is known',
+    'correct spec.schedule, or set spec.suspend to false',
+  ],
+  LastRunSucceeded: [
+    'SvcBackupSchedule',
+    'True',
+    'the last run that was no skip ended well',
+    'see the SvcBackup that `status.lastRun` names',
+  ],
+  Succeeded: [
+    'SvcBackup',
+    'True',
+    'every database has its archive',
+    'see `status.databases`; Unknown says that it is under way',
+  ],
+} as const satisfies Readonly<
+  Record<string, readonly [kind: string, well: 'True' | 'False', says: string, todo: string]>
+>;
+
+export type ConditionType = keyof typeof conditionRows;
+export type ClusterCondition = {
+  [Type in ConditionType]: (typeof conditionRows)[Type][0] extends 'SvcCluster' ? Type : never;
+}[ConditionType];
+
 /** Something to be told about an object, once. */
 export interface Told {
   readonly reason: Reason;

@@ -3,7 +3,7 @@
  */
 import type {NewCondition} from '#operator/api/conditions.ts';
 import type {ClusterPhase} from '#operator/api/cluster-status.ts';
-import type {Reason} from '#operator/api/reasons.ts';
+import type {ClusterCondition, Reason} from '#operator/api/reasons.ts';
 import {backupHealth} from './backup-health.ts';
 import {majorityOf, type View} from './view.ts';
 import {type Member, nameOf} from './members.ts';
@@ -47,7 +47,7 @@ export function conditionsOf(seen: Seen): readonly NewCondition[] {
       seen.mode === 'paused'
         ? verdict('True', 'Paused', 'take the annotation svc.io/paused away to go on')
         : verdict('False', 'NotPaused', 'the operator works on this cluster'),
-  };
+  } satisfies Readonly<Record<ClusterCondition, Omit<NewCondition, 'type'>>>;
   return Object.entries(verdicts).map(([type, one]) => ({type, ...one}));
 }
 

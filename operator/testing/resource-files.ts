@@ -4,7 +4,7 @@
  */
 import {stringify} from 'yaml';
 import {resourceDefinitions} from '#operator/api/crd.ts';
-import {type ReasonRow, reasons} from '#operator/api/reasons.ts';
+import {conditionRows, type ReasonRow, reasons} from '#operator/api/reasons.ts';
 import {type AccessRule, accessRules, leaseRules, nodeRules} from './access-rules.ts';
 
 export interface MadeFile {
@@ -55,6 +55,17 @@ function troubleshooting(): string {
     '',
     'Made from `operator/api/reasons.ts` by `make resources`. `kubectl describe svcc NAME` shows ' +
       'conditions and events; the words in the first column are frozen.',
+    '',
+    '## Conditions',
+    '',
+    '| condition | of | well when | what it says | what to do otherwise |',
+    '|---|---|---|---|---|',
+    ...Object.entries(conditionRows).map(
+      ([type, [kind, well, says, todo]]) =>
+        `| \`${type}\` | ${kind} | ${well} | ${says} | ${todo} |`,
+    ),
+    '',
+    'Each has one of the reasons below, which events carry too.',
     '',
     '## Something is to be done',
     '',
