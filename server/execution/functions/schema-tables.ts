@@ -57,6 +57,7 @@ function typeRow(type: CatalogType, call: CallContext): MapValue {
   return mapOf({
     name: type.name,
     type: type.kind,
+    ...(type.kind === 'edge' ? edgeTraits(type) : {}),
     records: countOf(type, call),
     buckets: type.bucketIds.map(id => call.catalog.bucketById(id)?.name ?? null),
     bucketSelectionStrategy: selection.kind,
@@ -67,6 +68,11 @@ function typeRow(type: CatalogType, call: CallContext): MapValue {
     indexes: byName(call.catalog.ownIndexes(type.id)).map(index => typeIndexRow(index, type, call)),
     custom: definition.custom,
   });
+}
+
+function edgeTraits({edge}: CatalogType): Readonly<Record<string, boolean>> {
+  const {lightweight, unidirectional, unique} = edge;
+  return {lightweight, bidirectional: !unidirectional, unique};
 }
 
 function propertyRow(property: PropertyDefinition): MapValue {

@@ -37,6 +37,10 @@ const rows: readonly (readonly [statement: string, rows: readonly object[]])[] =
     ],
   ],
   ['SELECT max(first([g, 9])) AS m FROM P', [{m: 2}]],
+  [
+    "SELECT lightweight, bidirectional AS b, `unique` FROM schema:types WHERE type = 'edge'",
+    [{lightweight: false, b: false, unique: false}],
+  ],
 ];
 
 for (const [statement, expected] of rows) {
