@@ -154,6 +154,7 @@ export function createHttpServer(
       return context.ports['http'];
     },
     async listenSecurely(host, ports, keys, beside) {
+      // HTTP/2 is not offered: docs/design/0055-multiplexed-http.md.
       const handshakeTimeout = context.settings.get('svc.network.socketTimeout');
       const server = createSecureServer({...serverOptions(context), handshakeTimeout, ...keys});
       secure = new Listener(parts, server, 'secureConnection');

@@ -1,11 +1,14 @@
 /** Which ways a secret may take. */
 import assert from 'node:assert/strict';
+import {once} from 'node:events';
 import {readFileSync} from 'node:fs';
+import {connect as connectHttp2} from 'node:http2';
 import {request} from 'node:https';
 import type {IncomingHttpHeaders} from 'node:http';
 import type {Socket} from 'node:net';
 import {join} from 'node:path';
 import {test} from 'node:test';
+import {connect as connectSecurely} from 'node:tls';
 import {httpWorld, rootPassword} from '#server/testing/worlds/http-world.ts';
 import {Transport} from './transport.ts';
 
@@ -92,6 +95,32 @@ test('HTTPS answers what HTTP answers, on the raw HTTP path too, and after a ren
     assert.equal(world.server.laneAnswers, lanesBefore + 1);
     world.server.renew(keys);
     assert.equal(await ask(), plain.text);
+  } finally {
+    await world.server.close(0);
+  }
+});
+
+test('who speaks HTTP/2 as well is served by HTTP/1.1, who speaks it alone is told', async () => {
+  const world = await httpWorld();
+  const pem = readFileSync(join(import.meta.dirname, '../../testing/fixtures/tls/localhost.pem'));
+  try {
+    const ports = {from: 0, to: 0};
+    const port = await world.server.listenSecurely('127.0.0.1', ports, {key: pem, cert: pem});
+    const both = connectSecurely({
+      port,
+      host: '127.0.0.1',
+      ca: pem,
+      ALPNProtocols: ['h2', 'http/1.1'],
+    });
+    await once(both, 'secureConnect');
+    assert.equal(both.alpnProtocol, 'http/1.1');
+    both.destroy();
+    const only = connectHttp2(`https://localhost:${port}`, {ca: pem});
+    const [error] = (await once(only, 'error')) as [Error];
+    assert.match(error.message, /no application protocol/i);
+    const clear = connectHttp2(`http://127.0.0.1:${world.port}`);
+    await once(clear, 'error');
+    assert.match(await world.raw('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), /^HTTP\/1\.1 400 /);
   } finally {
     await world.server.close(0);
   }
