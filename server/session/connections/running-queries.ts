@@ -90,7 +90,11 @@ const secret =
 /** The key of an archive, in BACKUP DATABASE. */
 const key = /(\bencryptionKey\s*=\s*)('(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|\w+)/gi;
 
-function withoutSecrets(text: string): string {
+/** Who asks at an address, in what imports, loads or restores from one. */
+const addressee = /(:\/\/)[^\s/@'"]*@/g;
+
+function withoutSecrets(whole: string): string {
+  const text = whole.includes('://') ? whole.replace(addressee, '$1***@') : whole;
   const keyless = /\bencryptionKey\b/i.test(text) ? text.replace(key, "$1'***'") : text;
   return /\buser\b/i.test(keyless) ? keyless.replace(secret, "$1'***'") : keyless;
 }

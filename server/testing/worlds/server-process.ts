@@ -15,7 +15,7 @@ import {Client} from '#server/client/client.ts';
 const repository = resolve(import.meta.dirname, '../../..');
 export const program = join(repository, 'bin/svc');
 const readyPollMillis = 5;
-const logCharactersMax = 20_000;
+const logCharactersDefault = 20_000;
 
 /** How a server is started. */
 export interface ServerOptions {
@@ -31,6 +31,8 @@ export interface ServerOptions {
   readonly password?: string;
   /** The `bin/svc` that is started. Default: that of this checkout. */
   readonly program?: string;
+  /** How much of the end of its outputs is kept. Default: 20,000. */
+  readonly logCharactersMax?: number;
 }
 
 /** The password of root in every server that this file starts. */
@@ -121,6 +123,7 @@ export async function freePort(): Promise<number> {
  */
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
   const {root, port, readyMillisMax = 60_000} = options;
+  const {logCharactersMax = logCharactersDefault} = options;
   const url = `http://127.0.0.1:${port}`;
   const settings = {
     'svc.server.rootPath': root,
