@@ -5,6 +5,9 @@
  * Invariant: no name stands here and in the table of settings.
  */
 
+const noGrpc = 'there is no gRPC port; rows of an answer are svc.server.httpQueryMaxResultRows';
+const inBackups = 'it is set in config/backup.json';
+
 /** The reason by name, as the end of the sentence that begins with it. */
 export const settingsWithoutMeaning: Readonly<Record<string, string>> = {
   'svc.ha.grpcFlowControlWindow':
@@ -59,6 +62,30 @@ export const settingsWithoutMeaning: Readonly<Record<string, string>> = {
   'svc.asyncCommandQueueSize':
     'commands that nobody waits for run as any statement, see svc.queryQueueMaxSize',
   'svc.parallelScanProducerPoolThreads': 'threads of long reads are svc.scanWorkers',
+  'svc.network.maxPreAuthConnections':
+    'connections of all kinds are bounded by svc.network.connectionsMax, and those that say ' +
+    'nothing end after svc.network.socketTimeout',
+  'svc.server.eventBusQueueSize':
+    'changes are kept once for all readers, see svc.changes.bytesMax; what one has not read is ' +
+    'bounded by svc.server.eventBusMaxPendingBytes',
+  'svc.server.logIncludeTrace': 'lines name their request by its id, traced or not',
+  'svc.server.restoreImportAllowLocalUrls':
+    'imports and restores read by the rules of LOAD CSV, see ' +
+    'svc.opencypher.loadCsv.allowFileUrls and svc.opencypher.loadCsv.blockedIpRanges',
+  'svc.server.security.importBlockLocalNetworks':
+    'imports read by the rules of LOAD CSV, see svc.opencypher.loadCsv.blockedIpRanges',
+  'svc.server.security.importAllowedLocalPaths':
+    'imports read by the rules of LOAD CSV, see svc.opencypher.loadCsv.importDirectory',
+  'svc.server.grpcQueryMaxResultRows': noGrpc,
+  'svc.server.grpcStreamMaxMaterializedRows': noGrpc,
+  'svc.server.grpcStreamWriteTimeoutMs': noGrpc,
+  'svc.server.grpcTimeSeriesMaxResultRows': noGrpc,
+  'svc.studio.enabled': 'there is no web interface; GET / tells where the API is',
+  'svc.backup.enabled': 'backups are made when asked for, and as config/backup.json says',
+  'svc.backup.compressionLevel': inBackups,
+  'svc.backup.compressionThreads': inBackups,
+  'svc.backup.maxMBPerSecond': inBackups,
+  'svc.restore.threads': 'an archive is read on a thread of its own',
   'svc.queryMaxHeapRAM':
     'memory of statements is bounded by svc.queryMemoryTotalMax, of one by svc.queryMemoryMax',
 };

@@ -131,6 +131,22 @@ test('svc.ha.idempotencyCacheTtlMs and MaxEntries say what is answered from memo
   assert.deepEqual(await server.rows('SELECT count(*) AS n FROM V'), [{n: 3}]);
 });
 
+test('svc.ha.idempotencyCacheMaxBytes and MaxBodyBytes say how much is kept', async () => {
+  const before = await server.rows('SELECT count(*) AS n FROM V');
+  await server.set('svc.ha.idempotencyCacheMaxBodyBytes', 10);
+  assert.equal((await insert('large')).status, 200);
+  assert.equal((await insert('large')).status, 409, 'its answer is too large to be kept');
+  await server.set('svc.ha.idempotencyCacheMaxBodyBytes', '1MB');
+  await server.set('svc.ha.idempotencyCacheMaxBytes', 300);
+  const ids = ['one', 'two', 'three', 'four'];
+  for (const id of ids) assert.equal((await insert(id)).status, 200);
+  assert.equal((await insert('four')).status, 200);
+  assert.equal((await insert('one')).status, 409, 'the oldest went first');
+  await server.set('svc.ha.idempotencyCacheMaxBytes', '64MB');
+  const [{n = 0} = {}] = before as readonly {readonly n?: number}[];
+  assert.deepEqual(await server.rows('SELECT count(*) AS n FROM V'), [{n: n + 5}]);
+});
+
 interface OpenBatch {
   readonly outgoing: ClientRequest;
   readonly ended: Promise<unknown>;
@@ -155,6 +171,15 @@ async function openBatch(as: string, lines = '', commits = 1): Promise<OpenBatch
 
 const oneBatch = (as: string): Promise<Told> =>
   server.ask('/batch/db', {as, body: '{"@type":"vertex","@class":"V"}\n'});
+
+test('svc.server.httpStreamingReadTimeout ends a bulk load of which nothing comes', async () => {
+  await server.set('svc.server.httpStreamingReadTimeout', 100);
+  const {outgoing, ended} = await openBatch(`root:${rootPassword}`);
+  await server.set('svc.server.httpStreamingReadTimeout', 600_000);
+  // It is told what was stored, and nobody sent an end.
+  await ended;
+  outgoing.destroy();
+});
 
 async function assertRefused(as: string, says: RegExp): Promise<void> {
   const told = await oneBatch(as);

@@ -31,7 +31,6 @@ export type Begun =
   | {readonly kind: 'still-running'};
 
 const waitMs = 5_000;
-const bytesMax = 64 * 1024 * 1024;
 
 export class IdempotentAnswers {
   readonly #clock: Clock;
@@ -70,7 +69,8 @@ export class IdempotentAnswers {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.answer !== undefined) return;
     this.#entries.delete(key);
-    if (answer !== undefined && answer.body.length <= bytesMax) {
+    const bodyMax = this.#administration.settings().get('svc.ha.idempotencyCacheMaxBodyBytes');
+    if (answer !== undefined && answer.body.length <= bodyMax) {
       this.#entries.set(key, {answer, storedAt: this.#clock.monotonic(), waiting: []});
       this.#bytes += answer.body.length;
       this.#trim();
@@ -109,7 +109,9 @@ export class IdempotentAnswers {
 
   /** Drops the oldest answers until age, number and bytes are within bounds. */
   #trim(): void {
-    const entriesMax = this.#administration.settings().get('svc.ha.idempotencyCacheMaxEntries');
+    const settings = this.#administration.settings();
+    const entriesMax = settings.get('svc.ha.idempotencyCacheMaxEntries');
+    const bytesMax = settings.get('svc.ha.idempotencyCacheMaxBytes');
     for (const [key, entry] of this.#entries) {
       if (entry.answer === undefined) continue;
       const within = this.#entries.size <= entriesMax && this.#bytes <= bytesMax;

@@ -6,18 +6,19 @@
 import type {IncomingMessage} from 'node:http';
 import {Refusal} from '#server/base/errors.ts';
 import type {Timers} from '#server/platform/clock.ts';
-
-const silenceMsMax = 10 * 60_000;
+import type {Exchange} from '../message/exchange.ts';
 
 export class BatchBody {
   readonly #request: IncomingMessage;
   readonly #timers: Timers;
+  readonly #silenceMs: number;
   #wake: (() => void) | undefined;
   #isSilent = false;
 
-  constructor(request: IncomingMessage, timers: Timers) {
+  constructor({request, context}: Exchange) {
     this.#request = request;
-    this.#timers = timers;
+    this.#timers = context.options.timers;
+    this.#silenceMs = context.settings.get('svc.server.httpStreamingReadTimeout');
     request.on('readable', this.#onNews);
     request.on('end', this.#onNews);
     request.on('close', this.#onNews);
@@ -55,7 +56,7 @@ export class BatchBody {
 
   #news(): Promise<void> {
     return new Promise(resolve => {
-      const cancel = this.#timers.after(silenceMsMax, () => {
+      const cancel = this.#timers.after(this.#silenceMs, () => {
         this.#isSilent = true;
         this.#wake?.();
       });

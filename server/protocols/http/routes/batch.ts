@@ -49,7 +49,7 @@ async function runBatch(options: BatchHandlerOptions, call: BatchCall): Promise<
     onVerticesEnd: begun => answer.verticesEnded(begun),
     onEdges: begun => answer.edges(begun),
   });
-  const body = new BatchBody(exchange.request, options.timers);
+  const body = new BatchBody(exchange);
   exchange.onBodyLost = () => body.lose();
   try {
     await readBody(options, {exchange, body, load, answer});

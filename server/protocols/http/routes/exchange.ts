@@ -61,7 +61,7 @@ async function importReceived(
 }
 
 async function received(exchange: Exchange, path: string): Promise<void> {
-  const body = new BatchBody(exchange.request, exchange.context.options.timers);
+  const body = new BatchBody(exchange);
   exchange.onBodyLost = () => body.lose();
   const pieces = async function* (): AsyncGenerator<Buffer> {
     for (let piece = await body.next(); piece !== undefined; piece = await body.next()) yield piece;
