@@ -98,7 +98,7 @@ class HandshakeWatch {
 }
 
 /** The number of the certificate with which a server answers, once it was believed. */
-export function serialOf(place: ConnectionOptions): Promise<string> {
+function serialOf(place: ConnectionOptions): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(place, () => {
       const {serialNumber} = socket.getPeerCertificate();
