@@ -44,7 +44,7 @@ const dense: Kind = {
   name: 'dense, ten nearest at the defaults',
   schema: denseSchema,
   documentBytes: 512,
-  documentsMax: 40_000,
+  documentsMax: 100_000,
   bound: 1.6,
   lines: latentLines,
   questions: [JSON.stringify("SELECT expand(vector.neighbors('P[v]', :n, 10).n)")],

@@ -32,8 +32,16 @@ export interface GraphSearch {
   readonly k: number;
   /** Candidates that are kept; `k` or more. */
   readonly ef: number;
+  /** Ends when so many nodes in a row were expanded without a better answer. */
+  readonly patience?: number | undefined;
   /** Which nodes may be answered. */
   readonly accept?: ((node: number) => boolean) | undefined;
+}
+
+/** What a walk finds beside its candidates. */
+interface Answering {
+  readonly takes: (node: number) => boolean;
+  readonly patience: number | undefined;
 }
 
 /** Nearest first; read before the next call. */
@@ -186,16 +194,17 @@ export class NeighbourGraph {
   }
 
   /** The `k` nearest of the accepted nodes. Cost: about `ef` times the neighbours of a node. */
-  search(vector: Float32Array, {k, ef, accept}: GraphSearch): GraphAnswer {
+  search(vector: Float32Array, {k, ef, patience, accept}: GraphSearch): GraphAnswer {
     const query = this.space.setQuery(vector);
     const answers = this.#answers;
     answers.begin(Math.max(k, 1));
     if (this.#entry >= 0) {
       this.#descend(query, 1);
-      this.#beam(query, 0, Math.max(ef, k), node => {
+      const takes = (node: number): boolean => {
         if (this.nodes.stateOf(node) !== nodeState.linked) return false;
         return accept === undefined || accept(node);
-      });
+      };
+      this.#beam(query, 0, Math.max(ef, k), {takes, patience});
     }
     if (this.waiting > 0) this.#compareWaiting(query, accept);
     return {count: Math.min(k, answers.count), nodes: answers.nodes, distances: answers.distances};
@@ -278,22 +287,24 @@ export class NeighbourGraph {
   }
 
   /** Widens the pool to `ef` and walks a level from what it holds. */
-  #beam(query: number, level: number, ef: number, answer?: (node: number) => boolean): void {
+  #beam(query: number, level: number, ef: number, answering?: Answering): void {
     this.#restart(ef);
-    if (answer !== undefined) {
+    if (answering !== undefined) {
       for (let at = 0; at < this.#pool.count; at++) {
         const node = this.#pool.nodes[at] ?? 0;
-        if (answer(node)) this.#answers.offer(node, this.#pool.distances[at] ?? 0);
+        if (answering.takes(node)) this.#answers.offer(node, this.#pool.distances[at] ?? 0);
       }
     }
-    this.#walk(query, level, answer);
+    this.#walk(query, level, answering);
   }
 
-  #walk(query: number, level: number, answer: ((node: number) => boolean) | undefined): void {
+  #walk(query: number, level: number, answering: Answering | undefined): void {
     const pool = this.#pool;
     const answers = this.#answers;
     const {space} = this;
-    for (;;) {
+    const patience = answering?.patience ?? Number.POSITIVE_INFINITY;
+    let inVain = 0;
+    while (inVain++ < patience) {
       const node = pool.expandNext();
       if (node === undefined) return;
       const count = this.#unvisitedNeighbours(node, level);
@@ -304,8 +315,9 @@ export class NeighbourGraph {
         const distance = out[at] ?? 0;
         const neighbour = ids[at] ?? 0;
         if (distance < pool.bound) pool.offer(neighbour, distance);
-        if (answer !== undefined && distance < answers.bound && answer(neighbour)) {
+        if (distance < answers.bound && answering?.takes(neighbour) === true) {
           answers.offer(neighbour, distance);
+          inVain = 0;
         }
       }
     }
