@@ -32,6 +32,7 @@ import {prepareRetype} from './operators/writes/retype.ts';
 import {prepareDistinct} from './operators/whole/distinct.ts';
 import {prepareExtend} from './operators/extend.ts';
 import {prepareFilter} from './operators/filter.ts';
+import {prepareFuse} from './operators/whole/fuse.ts';
 import {prepareFollow} from './operators/hops/follow.ts';
 import {prepareFrontier} from './operators/hops/frontier.ts';
 import {
@@ -165,6 +166,8 @@ export class PlanPreparation implements Preparation {
         return prepareApply(node, this);
       case 'union':
         return prepareUnion(node, this);
+      case 'fuse':
+        return prepareFuse(node, this);
       case 'intersect':
         return prepareIntersect(node, this);
       case 'fallback':

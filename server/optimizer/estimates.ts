@@ -210,6 +210,14 @@ export class Estimates {
         const parts = node.inputs.map(part => this.of(part, outer));
         return {...input, rows: sum(parts, p => p.rows), cost: sum(parts, p => p.cost)};
       }
+      case 'fuse': {
+        const parts = node.inputs.map(part => this.of(part, outer));
+        const all = sum(parts, ({rows}) => rows);
+        const rows = node.count === undefined ? all : Math.min(all, rankedUsual);
+        const read = sum(parts, part => part.cost) + rows * cost.fetch;
+        const slots = withSlot(outer, node.slot, {type: undefined, isId: false});
+        return {rows, cost: read, slots};
+      }
       case 'intersect':
         return this.#intersect(node, outer);
       case 'fallback': {

@@ -23,13 +23,14 @@ import {countHops} from './rules/count-hops.ts';
 import {covered} from './rules/covered.ts';
 import {foldConstants} from './rules/fold-constants.ts';
 import {frontiers} from './rules/frontiers.ts';
+import {fuseRankings} from './rules/rankings/fuse-rankings.ts';
 import {hopFromUnnest} from './rules/hop-from-unnest.ts';
 import {inlineColumns} from './rules/inline-columns.ts';
 import {loneRecord} from './rules/lone-record.ts';
 import {narrowScan} from './rules/narrow-scan.ts';
 import {orderPatterns} from './rules/order-patterns.ts';
 import {pushFilter} from './rules/push-filter.ts';
-import {rankedSearch} from './rules/ranked-search.ts';
+import {rankedSearch} from './rules/rankings/ranked-search.ts';
 import {semiFromExists} from './rules/semi-from-exists.ts';
 import {sortByIndex} from './rules/sort-by-index.ts';
 import {top} from './rules/top.ts';
@@ -37,6 +38,7 @@ import {unreadEdge} from './rules/unread-edge.ts';
 import {type SlotUse, slotUse} from './slots.ts';
 
 export const rules: readonly Rule[] = [
+  fuseRankings,
   foldConstants,
   orderPatterns,
   hopFromUnnest,

@@ -64,6 +64,7 @@ function recordSlots(node: PlanNode): readonly (Slot | undefined)[] {
     case 'index-point':
     case 'index-range':
     case 'ranked':
+    case 'fuse':
       return [node.slot];
     case 'follow':
       return [node.to, node.edge];

@@ -41,6 +41,13 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
         count: node.count && map(node.count),
         ...(node.where && {where: map(node.where)}),
       });
+    case 'fuse':
+      return withParts(node, {
+        strategy: node.strategy && map(node.strategy),
+        constant: node.constant && map(node.constant),
+        weights: node.weights && map(node.weights),
+        count: node.count && map(node.count),
+      });
     case 'index-range':
       return withParts(node, {from: mapBound(node.from, map), to: mapBound(node.to, map)});
     case 'call':

@@ -331,6 +331,17 @@ export type RowNode =
       readonly condition?: Expression;
     };
 
+/**
+ * `row`: a record, its id, or a map that says which; a row of no record is left out. Without
+ * `score` the row says its score itself, or has none.
+ */
+export interface FusedLeg {
+  readonly row: Slot;
+  readonly score: Slot | undefined;
+  /** A lesser score is a better one. */
+  readonly isDistance: boolean;
+}
+
 export type MultiNode =
   /** On equal keys (hash); without keys a product. `left` keeps left rows, nulls right. */
   | {
@@ -362,6 +373,24 @@ export type MultiNode =
       readonly inputs: readonly PlanNode[];
       readonly ids: readonly Slot[];
       readonly slot: Slot;
+    }
+  /**
+   * Ranked inputs as one ranking: each record that a leg gives once, best first, of equal scores
+   * the lesser id. Of a leg a record counts where it is best. Records are read in that order, no
+   * more than are asked for. Without a strategy ranks count (RRF), without weights all legs alike.
+   */
+  | {
+      readonly kind: 'fuse';
+      readonly inputs: readonly PlanNode[];
+      /** What each input ranks by, in their order. */
+      readonly legs: readonly FusedLeg[];
+      readonly strategy: Expression | undefined;
+      /** The constant of RRF. */
+      readonly constant: Expression | undefined;
+      readonly weights: Expression | undefined;
+      readonly count: Expression | undefined;
+      readonly slot: Slot;
+      readonly score: Slot;
     }
   /** Rows of all inputs, in order; they bind the same slots. */
   | {readonly kind: 'union'; readonly inputs: readonly PlanNode[]}

@@ -184,6 +184,8 @@ function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
     }
     case 'fallback':
       return 'fallback';
+    case 'fuse':
+      return fuseText(node);
     case 'intersect':
       return `intersect ${slots(node.ids)} as ${slotText(node.slot)}`;
     case 'repeat':
@@ -191,6 +193,22 @@ function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
     default:
       return wholeNodeText(node);
   }
+}
+
+function fuseText(node: Extract<PlanNode, {kind: 'fuse'}>): string {
+  const legs = node.legs.map(({row, score, isDistance}) => {
+    const by = score === undefined ? '' : ` by ${isDistance ? '-' : ''}${slotText(score)}`;
+    return `${slotText(row)}${by}`;
+  });
+  const parts = [
+    [' with', node.strategy],
+    [' constant', node.constant],
+    [' weights', node.weights],
+    [' best', node.count],
+  ] as const;
+  const how = parts.map(([word, part]) => (part ? `${word} ${expressionText(part)}` : ''));
+  const into = slots([node.slot, node.score]);
+  return `fuse ${legs.join('; ')}${how.join('')} as ${into}`;
 }
 
 type Row =
@@ -209,6 +227,7 @@ type Row =
   | 'apply'
   | 'fallback'
   | 'intersect'
+  | 'fuse'
   | 'repeat';
 
 function wholeNodeText(node: Exclude<PlanNode, {kind: Source | Row}>): string {

@@ -76,6 +76,7 @@ function collectNode(node: PlanNode, draft: Draft): void {
     case 'index-range':
     case 'index-entries':
     case 'ranked':
+    case 'fuse':
       draft.readsAny = true;
       return;
     case 'call':

@@ -22,6 +22,7 @@ export function inputsOf(node: PlanNode): readonly PlanNode[] {
     case 'chain':
       return [node.input, node.body];
     case 'union':
+    case 'fuse':
     case 'intersect':
       return node.inputs;
     case 'fallback':
@@ -57,6 +58,7 @@ export function mapInputs(node: PlanNode, map: MapPlan): PlanNode {
       return same ? node : {...node, input, fallback};
     }
     case 'union':
+    case 'fuse':
     case 'intersect': {
       return withParts(node, {inputs: mapItems(node.inputs, map)});
     }
@@ -244,6 +246,11 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
       return node.keys;
     case 'ranked':
       return [node.query, node.count, node.where].filter(part => part !== undefined);
+    case 'fuse':
+      return [
+        ...slotReads(node.legs.flatMap(({row, score}) => [row, score])),
+        ...[node.strategy, node.constant, node.weights, node.count].filter(isPresent),
+      ];
     case 'index-range':
       return [...(node.from?.values ?? []), ...(node.to?.values ?? [])];
     case 'call':
@@ -360,7 +367,7 @@ export function depthOf(plan: PlanNode): number {
 /** Slots that the node and its inputs bind, as seen by the node above it. */
 export function boundSlots(node: PlanNode, into: Set<Slot> = new Set()): Set<Slot> {
   for (const slot of ownSlots(node)) into.add(slot);
-  if (node.kind === 'aggregate' || node.kind === 'frontier') return into;
+  if (narrowing.has(node.kind)) return into;
   const hides =
     node.kind === 'chain' ||
     (node.kind === 'apply' && node.mode !== 'inner' && node.mode !== 'left');
@@ -368,6 +375,9 @@ export function boundSlots(node: PlanNode, into: Set<Slot> = new Set()): Set<Slo
   for (const input of inputs) boundSlots(input, into);
   return into;
 }
+
+/** Kinds whose rows have no slots of their inputs. */
+const narrowing: ReadonlySet<PlanNode['kind']> = new Set(['aggregate', 'frontier', 'fuse']);
 
 /** Slots that the node itself binds. */
 export function ownSlots(node: PlanNode): readonly Slot[] {
@@ -380,6 +390,8 @@ function slotsBoundBy(node: PlanNode): readonly (Slot | undefined)[] {
       return [...node.keys.map(k => k.slot), ...node.aggregates.map(a => a.slot)];
     case 'frontier':
       return [node.to];
+    case 'fuse':
+      return [node.slot, node.score];
     case 'values':
       return node.slots;
     case 'call':

@@ -226,6 +226,12 @@ const rankings: readonly FunctionSignature[] = [
     ranked,
   ),
   scalarRow(
+    'vector.interleave(sources...)',
+    'Record ids of ranked sources, of one and the next in turn, each once; the last: how many.',
+    ["vector.interleave(['#1:0', '#1:1'], ['#1:1', '#1:2'], 2)", '["#1:0","#1:1"]'],
+    handled,
+  ),
+  scalarRow(
     'vector.rerank(rows, query, property, count)',
     'The rows whose vector in a property has the greatest cosine with the query.',
     ["vector.rerank((SELECT FROM Person), [1, 0], 'place', 2)", '[]'],

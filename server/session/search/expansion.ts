@@ -1,10 +1,12 @@
 /** The vertices around the seeds of a hybrid search, breadth first, with the way to each. */
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {type ExpandArguments, refuseArgument} from './search-arguments.ts';
-import {idOf, quotedName, type SearchCall, searchRows} from './search-rows.ts';
+import {quotedName} from './search-rows.ts';
 
-const seedsMax = 256;
+export const seedsMax = 256;
 const recordsMax = 2_000;
+/** Records of a step: where it begins, what it meets, and one to know of more. */
+const visitsMax = 2 * recordsMax + 2;
 
 export interface ExpandedRow {
   readonly rid: string;
@@ -26,87 +28,74 @@ export interface Expansion {
   };
 }
 
+/** From a record to one that was not met before. */
+export interface Step {
+  readonly path: readonly [string, string];
+}
+
 /**
- * Step by step, so that each record has the shortest of its ways; a seed is nobody's neighbour.
+ * Variables of SQL for the steps from `$seeds`, one a depth: each record has the shortest of its
+ * ways, and a seed is nobody's neighbour. The last one, `$expand`, holds the records of all steps.
  *
  * @throws {Refusal} `argument` for an edge type that there is none of.
  */
-export async function expandSeeds(
-  call: SearchCall,
+export function expansionVariables(
   catalog: Catalog,
   {edgeTypes, direction, maxDepth}: ExpandArguments,
-  found: readonly string[],
-): Promise<Expansion> {
+): readonly string[] {
   for (const name of edgeTypes ?? []) requireEdgeType(catalog, name);
-  const seeds = found.slice(0, seedsMax);
-  const names = (edgeTypes ?? []).map(quotedName).join(', ');
-  const ways = new Map<string, readonly string[]>(seeds.map(rid => [rid, [rid]]));
+  const along = `${direction}(${(edgeTypes ?? []).map(quotedName).join(', ')})`;
+  const steps = stepNames(maxDepth);
+  const variables = steps.map((step, at) => {
+    const ends = at === 0 ? '$seeds' : `$${steps[at - 1]}.rid`;
+    const passed = ['$seeds', ...steps.slice(0, at).map(name => `$${name}.rid`)];
+    const met = at === 0 ? '$seeds' : `unionall(${passed.join(', ')})`;
+    return (
+      `$${step} = (SELECT @rid AS rid, $path.@rid AS path FROM (TRAVERSE ${along} FROM ${ends} ` +
+      `MAXDEPTH 1 WHILE $depth = 0 OR NOT (@rid IN ${met}) LIMIT ${visitsMax} ` +
+      'STRATEGY BREADTH_FIRST) WHERE $depth > 0)'
+    );
+  });
+  const all = steps.map(step => `$${step}`).join(', ');
+  const rows = steps.length === 1 ? all : `unionall(${all})`;
+  return [...variables, `$expand = (SELECT rid FROM (SELECT expand(${rows})) LIMIT ${recordsMax})`];
+}
+
+export function stepNames(maxDepth: number): readonly string[] {
+  return Array.from({length: maxDepth}, (_none, at) => `step${at + 1}`);
+}
+
+/** The ways of the steps, those of a depth behind those of the one before. */
+export function expansionOf(
+  {edgeTypes, direction, maxDepth}: ExpandArguments,
+  seeds: readonly string[],
+  steps: readonly (readonly Step[])[],
+): Expansion {
+  const starts = seeds.slice(0, seedsMax);
+  const ways = new Map<string, readonly string[]>(starts.map(rid => [rid, [rid]]));
   const met: ExpandedRow[] = [];
-  let ends = seeds;
-  for (
-    let depth = 1;
-    depth <= maxDepth && ends.length > 0 && met.length <= recordsMax;
-    depth += 1
-  ) {
-    const steps = await stepsFrom(call, `${direction}(${names})`, {
-      ends,
-      passed: [...ways.keys()],
-      most: recordsMax + 1 - met.length,
-    });
-    ends = steps.map(({path: [, rid]}) => rid);
+  for (const [at, step] of steps.entries()) {
     for (const {
       path: [from, rid],
-    } of steps) {
+    } of step) {
       const path = [...(ways.get(from) ?? []), rid];
       ways.set(rid, path);
-      met.push({rid, depth, path});
+      met.push({rid, depth: at + 1, path});
     }
   }
-  const kept = met.slice(0, recordsMax);
+  const rows = met.slice(0, recordsMax);
   return {
-    rows: kept,
+    rows,
     summary: {
       direction,
       edgeTypes: edgeTypes ?? [],
       maxDepth,
-      truncated: met.length > kept.length,
-      seedCount: seeds.length,
-      seedsTruncated: found.length > seeds.length,
-      count: kept.length,
+      truncated: met.length > rows.length,
+      seedCount: starts.length,
+      seedsTruncated: seeds.length > starts.length,
+      count: rows.length,
     },
   };
-}
-
-/** From a record to one that was not met before. */
-interface Step {
-  readonly path: readonly [string, string];
-}
-
-async function stepsFrom(
-  call: SearchCall,
-  along: string,
-  {
-    ends,
-    passed,
-    most,
-  }: {
-    readonly ends: readonly string[];
-    readonly passed: readonly string[];
-    readonly most: number;
-  },
-): Promise<readonly Step[]> {
-  const {rows} = await searchRows(
-    call,
-    `SELECT $path.@rid AS path FROM (TRAVERSE ${along} FROM :ends MAXDEPTH 1 ` +
-      'WHILE $depth = 0 OR NOT (@rid IN :passed) LIMIT :most STRATEGY BREADTH_FIRST) ' +
-      'WHERE $depth > 0',
-    [
-      ['ends', ends.map(idOf)],
-      ['passed', passed.map(idOf)],
-      ['most', ends.length + most],
-    ],
-  );
-  return JSON.parse(`[${rows}]`) as Step[];
 }
 
 function requireEdgeType(catalog: Catalog, name: string): void {

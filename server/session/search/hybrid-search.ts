@@ -1,21 +1,29 @@
 /**
  * Hybrid search: a vector leg, a full-text leg and an expansion over edges, fused into one ranking.
  *
- * Each leg looks for more than is asked, so that what is good in two legs is met in both. The legs
- * are statements of their own; fusion is `vector.fuse`, of the legs that have found anything, when
- * these are at least two. A record that is gone when the answer is put together is left out.
+ * Each leg looks for more than is asked, so that what is good in two legs is met in both. All is
+ * one statement, so legs, ways and records are of one moment: its variables hold the ids that each
+ * leg has found, and `vector.fuse` reads the records of the answer alone. Where only one leg has
+ * found anything, that leg is the answer, with scores of its own.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
 import {Double, type Value} from '#server/model/value.ts';
-import {expandSeeds, type Expansion} from './expansion.ts';
+import {
+  type Expansion,
+  expansionOf,
+  expansionVariables,
+  seedsMax,
+  type Step,
+  stepNames,
+} from './expansion.ts';
 import {
   type HybridArguments,
   hybridArguments,
   type LegName,
   refuseArgument,
 } from './search-arguments.ts';
-import {idOf, quotedName, type SearchCall, searchRows} from './search-rows.ts';
+import {quotedName, type SearchCall, searchRows} from './search-rows.ts';
 import {scoringOf, similarityOf, textIndex, vectorIndex} from './search-targets.ts';
 import {candidatesOf, measureOf, vectorSource} from './vector-search.ts';
 
@@ -23,16 +31,28 @@ import {candidatesOf, measureOf, vectorSource} from './vector-search.ts';
 const overFetch = 4;
 const legMax = 1_000;
 
-/** A record of a leg and what it scores there: a distance, or a score. */
-interface LegRow {
-  readonly rid: string;
-  readonly value: number;
-}
+type Measure = 'distance' | 'score';
+type Parameter = readonly [string, Value];
 
+/** What a leg asks: a query whose rows have `rid` and what they score. */
 interface Leg {
   readonly name: LegName;
-  readonly measure: 'distance' | 'score';
-  readonly rows: readonly LegRow[];
+  readonly measure: Measure;
+  readonly text: string;
+  readonly parameters: readonly Parameter[];
+}
+
+interface Found {
+  readonly legs: ReadonlyMap<LegName, ReadonlySet<string>>;
+  readonly expansion: Expansion | undefined;
+  readonly results: readonly Ranked[];
+}
+
+/** A record of the answer: what it scores, and its properties as text. */
+interface Ranked {
+  readonly rid: string;
+  readonly value: number;
+  readonly properties: string;
 }
 
 export async function searchHybrid(call: SearchCall): Promise<string> {
@@ -41,31 +61,33 @@ export async function searchHybrid(call: SearchCall): Promise<string> {
   const index = vectorIndex(catalog, asked);
   const texts = asked.fulltext && textIndex(catalog, textTarget(asked.fulltext.indexName));
   if (asked.expand !== undefined) requireVertices(catalog, index);
-  const vector = await vectorLeg(call, index, asked);
-  const fulltext = texts && (await textLeg(call, catalog, texts, asked));
-  const expansion =
-    asked.expand &&
-    (await expandSeeds(call, catalog, asked.expand, interleaved(vector.rows, fulltext?.rows)));
-  const legs = [vector, ...(fulltext ? [fulltext] : []), ...(expansion ? [legOf(expansion)] : [])];
-  const sources = legs.filter(({rows}) => rows.length > 0);
+  const legs = [vectorLeg(index, asked), ...(texts ? [textLeg(catalog, texts, asked)] : [])];
+  const {legs: found, expansion, results} = await allOf(call, catalog, legs, asked);
+  const sources = [...found].filter(([, rids]) => rids.size > 0);
   const isFused = sources.length > 1;
-  const ranked = isFused ? await fused(call, sources, asked) : (sources[0]?.rows ?? []);
-  const results = await resultsOf(call, ranked.slice(0, asked.k), {
-    legs,
-    expansion,
-    measure: isFused ? 'fusedScore' : (sources[0]?.measure ?? 'score'),
+  const lone = legs.find(({name}) => name === sources[0]?.[0]);
+  const measure = isFused ? 'fusedScore' : (lone?.measure ?? 'score');
+  const rows = results.map(({rid, value, properties}) => {
+    const way = expansion?.rows.find(row => row.rid === rid);
+    const head = {
+      rid,
+      [measure]: value,
+      sources: sources.filter(([, rids]) => rids.has(rid)).map(([name]) => name),
+      ...(way && {depth: way.depth, path: way.path}),
+    };
+    return `${JSON.stringify(head).slice(0, -1)},"properties":${properties}}`;
   });
   const head = {
     vectorIndexName: index.name,
     sparse: asked.sparse,
     scoring: scoringOf(index),
     legs: {
-      vector: {count: vector.rows.length},
+      vector: {count: found.get('vector')?.size ?? 0},
       ...(texts && {
         fulltext: {
           indexName: texts.name,
           similarity: similarityOf(texts),
-          count: fulltext?.rows.length ?? 0,
+          count: found.get('fulltext')?.size ?? 0,
         },
       }),
       ...(expansion && {expand: expansion.summary}),
@@ -73,10 +95,10 @@ export async function searchHybrid(call: SearchCall): Promise<string> {
     fused: isFused,
     ...(isFused && {fusionStrategy: asked.strategy}),
     ...(texts && {fulltextIndexName: texts.name}),
-    truncated: results.length === asked.k,
-    count: results.length,
+    truncated: rows.length === asked.k,
+    count: rows.length,
   };
-  return `${JSON.stringify(head).slice(0, -1)},"results":[${results.join(',')}]}`;
+  return `${JSON.stringify(head).slice(0, -1)},"results":[${rows.join(',')}]}`;
 }
 
 function textTarget(indexName: string): Parameters<typeof textIndex>[1] {
@@ -89,131 +111,127 @@ function requireVertices(catalog: Catalog, {typeId}: IndexDefinition): void {
   refuseArgument(`'expand' follows edges, and type '${type?.name ?? ''}' is no vertex type`);
 }
 
-async function vectorLeg(
-  call: SearchCall,
-  index: IndexDefinition,
-  asked: HybridArguments,
-): Promise<Leg> {
+function vectorLeg(index: IndexDefinition, asked: HybridArguments): Leg {
   const wanted = Math.min(asked.k * overFetch, legMax);
   const source = vectorSource(index, asked, candidatesOf(asked, wanted));
   const measure = measureOf(index);
-  const {rows} = await searchRows(
-    call,
-    `SELECT @rid AS rid, ${measure} AS value FROM (${source.text}) LIMIT :limit`,
-    [...source.parameters, ['limit', wanted]],
-  );
-  return {name: 'vector', measure, rows: JSON.parse(`[${rows}]`) as LegRow[]};
+  return {
+    name: 'vector',
+    measure,
+    text: `SELECT @rid AS rid, ${measure} FROM (${source.text}) LIMIT ${wanted}`,
+    parameters: source.parameters,
+  };
 }
 
-async function textLeg(
+function textLeg(catalog: Catalog, index: IndexDefinition, asked: HybridArguments): Leg {
+  const type = catalog.typeById(index.typeId)?.name ?? '';
+  return {
+    name: 'fulltext',
+    measure: 'score',
+    text:
+      `SELECT @rid AS rid, $score AS score FROM \`${type}\` ` +
+      `WHERE SEARCH_INDEX(${quotedName(index.name)}, :query) = true ` +
+      `ORDER BY $score DESC LIMIT ${Math.min(asked.k * overFetch, legMax)}`,
+    parameters: [['query', asked.fulltext?.query ?? '']],
+  };
+}
+
+/** Asks the one statement, and reads what its row says. */
+async function allOf(
   call: SearchCall,
   catalog: Catalog,
-  index: IndexDefinition,
-  {fulltext, k}: HybridArguments,
-): Promise<Leg> {
-  const type = catalog.typeById(index.typeId)?.name ?? '';
+  legs: readonly Leg[],
+  asked: HybridArguments,
+): Promise<Found> {
+  const {expand} = asked;
+  const steps = expand ? stepNames(expand.maxDepth) : [];
+  const names: readonly LegName[] = [...legs.map(({name}) => name), ...(expand ? expanded : [])];
+  const lists = legs.map(({name}) => `$${name}`).join(', ');
+  const variables = [
+    ...legs.map(({name, text}) => `$${name} = (${text})`),
+    ...(expand
+      ? [
+          `$met = vector.interleave(${lists}, ${seedsMax + 1})`,
+          `$seeds = vector.interleave($met, ${seedsMax})`,
+          ...expansionVariables(catalog, expand),
+        ]
+      : []),
+    `$best = (${bestText(names, asked)})`,
+  ];
+  const columns = [...legs.map(({name}) => name), ...(expand ? ['met'] : []), ...steps, 'best'];
   const {rows} = await searchRows(
     call,
-    `SELECT @rid AS rid, $score AS value FROM \`${type}\` ` +
-      `WHERE SEARCH_INDEX(${quotedName(index.name)}, :query) = true ` +
-      'ORDER BY $score DESC LIMIT :limit',
+    `SELECT ${columns.map(name => `$${name} AS ${name}`).join(', ')} LET ${variables.join(', ')}`,
     [
-      ['query', fulltext?.query ?? ''],
-      ['limit', Math.min(k * overFetch, legMax)],
+      ...legs.flatMap(({parameters}) => parameters),
+      ['weights', names.map(name => new Double(asked.weights.get(name) ?? 1))],
     ],
   );
-  return {name: 'fulltext', measure: 'score', rows: JSON.parse(`[${rows}]`) as LegRow[]};
+  return foundIn(rows, legs, asked);
 }
 
-function legOf({rows}: Expansion): Leg {
-  return {name: 'expand', measure: 'score', rows: rows.map(({rid}) => ({rid, value: 0}))};
-}
+const expanded: readonly LegName[] = ['expand'];
 
-/** From one leg and the other in turn, each record once. */
-function interleaved(first: readonly LegRow[], second: readonly LegRow[] = []): readonly string[] {
-  const seeds = new Set<string>();
-  for (let at = 0; at < Math.max(first.length, second.length); at += 1) {
-    for (const row of [first[at], second[at]]) if (row !== undefined) seeds.add(row.rid);
+/** The records of the answer; one leg alone needs no fusion. */
+function bestText(names: readonly LegName[], {strategy, k}: HybridArguments): string {
+  if (names.length === 1) {
+    return `SELECT @rid AS rid, 0 AS value, @this AS properties FROM $${names[0]}.rid LIMIT ${k}`;
   }
-  return [...seeds];
+  const options = `{fusion: '${strategy}', weights: :weights, limit: ${k}}`;
+  const fused = `vector.fuse(${names.map(name => `$${name}`).join(', ')}, ${options})`;
+  return `SELECT @rid AS rid, score AS value, record AS properties FROM (SELECT expand(${fused}))`;
 }
 
-async function fused(
-  call: SearchCall,
-  sources: readonly Leg[],
-  {strategy, weights}: HybridArguments,
-): Promise<readonly LegRow[]> {
-  const parameters = sources.map(({name, measure, rows}): readonly [string, Value] => {
-    const list = rows.map(({rid, value}) => {
-      const row = new Map<string, Value>([['@rid', idOf(rid)]]);
-      if (name !== 'expand') row.set(measure, new Double(value));
-      return row;
+type LegRows = readonly (Readonly<Record<Measure, number>> & {readonly rid: string})[];
+
+function foundIn(text: string, legs: readonly Leg[], {expand, k}: HybridArguments): Found {
+  const row = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const rows = new Map(legs.map(({name}) => [name, row[name] as LegRows]));
+  const expansion =
+    expand &&
+    expansionOf(
+      expand,
+      row['met'] as readonly string[],
+      stepNames(expand.maxDepth).map(name => row[name] as readonly Step[]),
+    );
+  const found = new Map<LegName, ReadonlySet<string>>();
+  for (const [name, each] of rows) found.set(name, new Set(each.map(({rid}) => rid)));
+  if (expansion) found.set('expand', new Set(expansion.rows.map(({rid}) => rid)));
+  const best = bestOf(text, row['best'] as readonly BestRow[]);
+  const lone = legs.filter(({name}) => (rows.get(name)?.length ?? 0) > 0);
+  const [only] = lone;
+  if (only === undefined || lone.length > 1 || (expansion?.rows.length ?? 0) > 0) {
+    return {legs: found, expansion, results: best};
+  }
+  // What one leg has found keeps the order and the scores that it has there.
+  const texts = new Map(best.map(({rid, properties}) => [rid, properties]));
+  const results = (rows.get(only.name) ?? [])
+    .slice(0, k)
+    .flatMap(({rid, [only.measure]: value}) => {
+      const properties = texts.get(rid);
+      return properties === undefined ? [] : [{rid, value, properties}];
     });
-    return [name, list];
-  });
-  const options = new Map<string, Value>([
-    ['fusion', strategy],
-    ['weights', sources.map(({name}) => new Double(weights.get(name) ?? 1))],
-  ]);
-  const names = sources.map(({name}) => `:${name}`).join(', ');
-  const {rows} = await searchRows(
-    call,
-    `SELECT @rid AS rid, score AS value FROM (SELECT expand(vector.fuse(${names}, :options)))`,
-    [...parameters, ['options', options]],
-  );
-  return JSON.parse(`[${rows}]`) as LegRow[];
+  return {legs: found, expansion, results};
 }
 
-interface Shown {
-  readonly legs: readonly Leg[];
-  readonly expansion: Expansion | undefined;
-  readonly measure: 'fusedScore' | 'distance' | 'score';
+interface BestRow {
+  readonly rid: string;
+  readonly value: number;
+  readonly properties: unknown;
 }
 
-/** A JSON object for each record that is still there. */
-async function resultsOf(
-  call: SearchCall,
-  ranked: readonly LegRow[],
-  {legs, expansion, measure}: Shown,
-): Promise<readonly string[]> {
-  if (ranked.length === 0) return [];
-  const {rows} = await searchRows(call, 'SELECT @rid AS rid, @this AS properties FROM :rids', [
-    ['rids', ranked.map(({rid}) => idOf(rid))],
-  ]);
-  const properties = propertiesByRid(rows);
-  const members = legs.map(leg => ({name: leg.name, rids: new Set(leg.rows.map(({rid}) => rid))}));
-  const met = new Map(expansion?.rows.map(row => [row.rid, row]));
-  return ranked.flatMap(({rid, value}) => {
-    const text = properties.get(rid);
-    if (text === undefined) return [];
-    const way = met.get(rid);
-    const head = {
-      rid,
-      [measure]: value,
-      sources: members.filter(({rids}) => rids.has(rid)).map(({name}) => name),
-      ...(way && {depth: way.depth, path: way.path}),
-    };
-    return [`${JSON.stringify(head).slice(0, -1)},"properties":${text}}`];
-  });
-}
-
-const rowHead = /\{"rid":"(#-?\d+:-?\d+)","properties":/gu;
+const bestHead = '"best":[';
+const rowHead = /\{"rid":"#-?\d+:-?\d+","value":[^,]+,"properties":/gu;
 
 /** The texts of the records as they came, so that no number in them is made another one. */
-function propertiesByRid(rows: string): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  const parsed = JSON.parse(`[${rows}]`) as {readonly rid: string}[];
+function bestOf(text: string, parsed: readonly BestRow[]): readonly Ranked[] {
+  const rows = text.slice(text.indexOf(bestHead) + bestHead.length, -2);
   const heads = [...rows.matchAll(rowHead)];
-  // A text within a record may look like the head of a row: then what was parsed is written anew.
-  if (heads.length !== parsed.length) {
-    for (const {rid, ...rest} of parsed) {
-      found.set(rid, JSON.stringify((rest as {properties: unknown}).properties));
-    }
-    return found;
-  }
-  for (const [at, head] of heads.entries()) {
+  return parsed.map(({rid, value, properties}, at) => {
+    // A text within a record may look like the head of a row: then what was parsed is written anew.
+    const head = heads.length === parsed.length ? heads[at] : undefined;
+    if (head === undefined) return {rid, value, properties: JSON.stringify(properties)};
     const end = heads[at + 1]?.index ?? rows.length + 1;
-    found.set(head[1] ?? '', rows.slice(head.index + head[0].length, end - 2));
-  }
-  return found;
+    return {rid, value, properties: rows.slice(head.index + head[0].length, end - 2)};
+  });
 }

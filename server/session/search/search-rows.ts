@@ -1,5 +1,4 @@
 /** A statement of a search: its rows as JSON text. */
-import {parseRid} from '#server/model/rid.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Service} from '../session.ts';
@@ -20,11 +19,6 @@ export interface SearchRows {
   /** JSON objects with commas between them. */
   readonly rows: string;
   readonly count: number;
-}
-
-/** A record id as statements take it. */
-export function idOf(text: string): Value {
-  return parseRid(text) ?? null;
 }
 
 /** A name as a text of SQL. */

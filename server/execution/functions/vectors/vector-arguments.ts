@@ -257,10 +257,18 @@ export function rankedRows(value: Value, name: string, what: string): readonly R
   if (rows === undefined) {
     throw optionRefusal(`${name} needs a list of rows as its ${what}, not ${describe(value)}`);
   }
-  return rows.flatMap(row => {
-    const rid = row instanceof Map ? ridOfRow(row) : singleRid(row);
-    return rid === undefined ? [] : [{rid, score: scoreOf(row), row}];
-  });
+  return rows.flatMap(row => rankedRow(row) ?? []);
+}
+
+/** Undefined for a row of no record. */
+export function rankedRow(row: Value): RankedRow | undefined {
+  const rid = row instanceof Map ? ridOfRow(row) : singleRid(row);
+  return rid && {rid, score: scoreOf(row), row};
+}
+
+/** NaN for what is no number. */
+export function scoreOfValue(value: Value): number {
+  return isNumberValue(value) ? numberOf(value) : Number.NaN;
 }
 
 function ridOfRow(row: MapValue): Rid | undefined {

@@ -8,12 +8,13 @@
 import {groupKey} from '#server/model/compare.ts';
 import {isNumberValue, makeDouble, numberOf} from '#server/model/number.ts';
 import {ridText} from '#server/model/rid.ts';
-import {type MapValue, RecordValue, type Value} from '#server/model/value.ts';
+import {type MapValue, RecordValue, type Rid, type Value} from '#server/model/value.ts';
 import {describe} from '../../expressions/arithmetic.ts';
 import {argument, integerAt} from '../arguments.ts';
 import type {CallContext} from '../../context.ts';
 import type {FunctionFamily} from '../../function-registry.ts';
-import {compareRanked, fuse, fusionStrategies, rankConstant} from './fusion.ts';
+import {compareRanked, fuse} from './fusion.ts';
+import {fusionOf, requireScores} from './fusion-options.ts';
 import {
   optionRefusal,
   Options,
@@ -23,11 +24,8 @@ import {
   recordsOf,
   vectorAt,
   vectorOf,
-  wordOf,
 } from './vector-arguments.ts';
 import {cosine} from './vector-numbers.ts';
-
-const fuseOptions = ['fusion', 'k', 'weights', 'groupBy', 'groupSize', 'limit'];
 
 function fuseRows(args: readonly Value[], call: CallContext): Value {
   const name = 'vector.fuse';
@@ -37,43 +35,38 @@ function fuseRows(args: readonly Value[], call: CallContext): Value {
   if (lists.length < 2) {
     throw optionRefusal(`${name} requires at least 2 sources, got ${lists.length}`);
   }
-  const options = new Options(name, given, fuseOptions);
-  const strategy = wordOf(options.text('fusion') ?? 'RRF', fusionStrategies, 'fusion strategy');
-  const constant = options.whole('k', rankConstant, 0);
-  const weights = weightsOf(options, lists.length);
+  const {strategy, constant, weights, limit, options} = fusionOf(given, lists.length);
   const groups = new Groups(options);
-  const limit = options.whole('limit', Infinity, -1);
   const sources = lists.map((list, at) => {
     const items = rankedRows(list, name, `source ${at}`);
-    if (strategy !== 'RRF' && items.some(({score}) => Number.isNaN(score))) {
-      throw optionRefusal(
-        `${name} strategy ${strategy} requires a numeric score on every row of source[${at}]`,
-      );
-    }
+    requireScores(items, strategy, at);
     return {items, weight: weights[at] ?? 1};
   });
   const fused = fuse(sources, strategy, constant).map(item => ({...item, row: null}));
   const rows: MapValue[] = [];
   for (const [{score}, record] of recordsOf(fused, call)) {
-    if (limit > 0 && rows.length >= limit) break;
+    if (rows.length >= limit) break;
     if (groups.admits(record)) rows.push(recordRow(record, 'score', score));
   }
   return rows;
 }
 
-function weightsOf(options: Options, count: number): readonly number[] {
-  const list = options.list('weights');
-  if (list === undefined) return Array.from({length: count}, () => 1);
-  if (list.length !== count) {
-    throw optionRefusal(
-      `vector.fuse weights size ${list.length} does not match source count ${count}`,
-    );
+/** From one source and the next in turn, each record once. */
+function interleave(args: readonly Value[]): Value {
+  const name = 'vector.interleave';
+  const last = args.at(-1) ?? null;
+  const most = isNumberValue(last) ? integerAt(args, args.length - 1, name) : Infinity;
+  const lists = isNumberValue(last) ? args.slice(0, -1) : args;
+  const sources = lists.map((list, at) => rankedRows(list, name, `source ${at}`));
+  const longest = Math.max(0, ...sources.map(({length}) => length));
+  const found = new Map<string, Rid>();
+  for (let at = 0; at < longest && found.size < most; at += 1) {
+    for (const source of sources) {
+      const rid = source[at]?.rid;
+      if (rid !== undefined && found.size < most) found.set(ridText(rid), rid);
+    }
   }
-  return list.map((value, at) => {
-    const weight = isNumberValue(value) ? numberOf(value) : Number.NaN;
-    if (Number.isFinite(weight)) return weight;
-    throw optionRefusal(`vector.fuse weights[${at}] must be a number, not ${describe(value)}`);
-  });
+  return [...found.values()];
 }
 
 /** `groupBy` and `groupSize`: of records with equal values of a property so many, the best. */
@@ -280,6 +273,7 @@ function boostsOf(list: readonly Value[] | undefined): readonly Boost[] {
 export const vectorRanking: FunctionFamily = {
   scalars: {
     'vector.fuse': fuseRows,
+    'vector.interleave': args => interleave(args),
     'vector.rerank': rerank,
     'vector.mmr': mmr,
     'vector.boost': args => boost(args),

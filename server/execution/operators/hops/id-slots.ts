@@ -40,6 +40,8 @@ function takesId(node: PlanNode, expression: Expression): boolean {
     case 'frontier':
     case 'walk':
       return expression.slot === node.from;
+    case 'fuse':
+      return node.legs.some(({row, score}) => score !== undefined && row === expression.slot);
     case 'chain':
       return expression.slot === node.from || expression.slot === node.end;
     case 'connect':

@@ -10,27 +10,46 @@
 import {indexOfKind} from '#server/catalog/change-index.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {expressionsOf, mapInputs, mapParts, visitExpression, visitPlan} from '#server/plan/tree.ts';
+import {
+  expressionsOf,
+  mapInputs,
+  mapParts,
+  runsPlan,
+  slotsOf,
+  visitExpression,
+  visitPlan,
+} from '#server/plan/tree.ts';
 import {mapExpressions} from '#server/plan/map-expressions.ts';
-import {slotsOf} from '#server/plan/tree.ts';
-import {conjunctsOf, filtered} from '../conjuncts.ts';
-import type {Rule, RuleContext} from '../rule.ts';
-import type {Scan} from './access.ts';
+import {conjunctsOf, filtered} from '../../conjuncts.ts';
+import type {Rule, RuleContext} from '../../rule.ts';
+import type {Scan} from '../access.ts';
 
 type Ranked = PlanNode & {readonly kind: 'ranked'};
 
 export const rankedSearch: Rule = {
   name: 'ranked-search',
-  about: ['scan-type'],
+  about: ['scan-type', 'fuse'],
   rewrite: (plan, context) => {
-    let current = plan;
-    for (const scan of scansOf(plan)) {
-      const found = searchOf(scan, current, context);
-      if (found !== undefined) current = replaced(current, scan, found);
-    }
-    return current === plan ? plan : limited(current);
+    const inPlan = (node: PlanNode): PlanNode =>
+      mapExpressions(mapInputs(node, inPlan), inExpression);
+    const inExpression = (expression: Expression): Expression => {
+      if (!runsPlan(expression)) return expression;
+      // One that depends on a row would search anew for each.
+      if (expression.kind === 'subplan' && expression.correlated) return expression;
+      return mapParts(expression, inExpression, inner => inPlan(searched(inner, context)));
+    };
+    return inPlan(searched(plan, context));
   },
 };
+
+function searched(plan: PlanNode, context: RuleContext): PlanNode {
+  let current = plan;
+  for (const scan of scansOf(plan)) {
+    const found = searchOf(scan, current, context);
+    if (found !== undefined) current = replaced(current, scan, found);
+  }
+  return limited(current);
+}
 
 function scansOf(plan: PlanNode): readonly Scan[] {
   const scans: Scan[] = [];
@@ -175,6 +194,9 @@ function withCount(
   if (by === undefined) return node;
   switch (node.kind) {
     case 'ranked':
+      return by === 'anything' || isSlot(by, node.score) ? {...node, count} : node;
+    case 'fuse':
+      if (node.count !== undefined) return node;
       return by === 'anything' || isSlot(by, node.score) ? {...node, count} : node;
     case 'filter': {
       const input = withCount(node.input, count, by);
