@@ -36,6 +36,15 @@ export interface Attempt {
   outcome: 'pending' | 'committed' | 'unknown' | 'absent';
 }
 
+/** What is committed by the cluster is there, whoever could not apply it. */
+const outcomes: Readonly<Record<CommitOutcome['kind'], Attempt['outcome']>> = {
+  committed: 'committed',
+  unapplied: 'committed',
+  unknown: 'unknown',
+  conflict: 'absent',
+  refused: 'absent',
+};
+
 export class Ledger {
   readonly #attempts: Attempt[] = [];
   readonly #model = new Map<string, string>();
@@ -49,12 +58,7 @@ export class Ledger {
   }
 
   settle(attempt: Attempt, outcome: CommitOutcome): void {
-    attempt.outcome =
-      outcome.kind === 'committed'
-        ? 'committed'
-        : outcome.kind === 'unknown'
-          ? 'unknown'
-          : 'absent';
+    attempt.outcome = outcomes[outcome.kind];
   }
 
   /** The process has ended: whoever still waits does not know. */
