@@ -12,6 +12,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {CandidatePool} from './candidate-pool.ts';
+import {mixedRecord} from './node-finder.ts';
 import {nodeState, NodeTable} from './node-table.ts';
 import {batchRows, type RowSpace} from './vector-space.ts';
 
@@ -502,7 +503,7 @@ export class NeighbourGraph {
     if (!this.#shape.addHierarchy) return 0;
     const {bucket, position} = this.nodes.ridOf(node);
     const share = Math.log(Math.max(2, this.#shape.maxConnections >> 1));
-    const chance = (mixed(bucket, position) + 1) / 2 ** 32;
+    const chance = (mixedRecord(bucket, position) + 1) / 2 ** 32;
     return Math.min(levelsMax, Math.floor(-Math.log(chance) / share));
   }
 
@@ -555,13 +556,4 @@ export class NeighbourGraph {
       if (this.nodes.stateOf(node) === nodeState.linked) this.#entry = node;
     }
   }
-}
-
-/** 32 bits of two numbers. Source: MurmurHash3's finalizer. */
-function mixed(bucket: number, position: number): number {
-  let bits = Math.imul(bucket + 1, 0x9e3779b1) ^ Math.imul(position >>> 0, 0x85ebca77);
-  bits ^= Math.floor(position / 2 ** 32);
-  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
-  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
-  return (bits ^ (bits >>> 16)) >>> 0;
 }

@@ -9,6 +9,7 @@
 import {assert} from '#server/base/assert.ts';
 import {Rid} from '#server/model/value.ts';
 import {pagesMax} from './kernel-code.ts';
+import {NodeFinder} from './node-finder.ts';
 
 /** A node is one of: free, waiting to be linked, linked, or dead and still passed through. */
 export const nodeState = {free: 0, waiting: 1, linked: 2, dead: 3, gone: 4} as const;
@@ -26,7 +27,7 @@ export class NodeTable {
   #capacity = 0;
   #count = 0;
   readonly #free: number[] = [];
-  readonly #nodes = new Map<number, Map<number, number>>();
+  readonly #finder = new NodeFinder(this);
 
   /** A node has at most `linksMax` neighbours. */
   constructor(linksMax: number) {
@@ -43,7 +44,7 @@ export class NodeTable {
   }
 
   get byteLength(): number {
-    return 4 * this.#table.length;
+    return 4 * this.#table.length + this.#finder.byteLength;
   }
 
   /** The packed words of all nodes; borrowed until the next node is added. */
@@ -66,7 +67,7 @@ export class NodeTable {
     this.#table[at + 2] = Math.floor(position / positionBits) | (nodeState.waiting << 16);
     this.#table[at + 3] = fingerprint;
     this.#table[at + 4] = 0;
-    this.#remember(bucket, position, node);
+    this.#finder.add(node);
     return node;
   }
 
@@ -81,29 +82,32 @@ export class NodeTable {
       const state = this.stateOf(node);
       if (state === nodeState.free) this.#free.push(node);
       else if (state === nodeState.waiting || state === nodeState.linked) {
-        const {bucket, position} = this.ridOf(node);
-        this.#remember(bucket, position, node);
+        this.#finder.add(node);
       }
     }
   }
 
   nodeOf(bucket: number, position: number): number | undefined {
-    return this.#nodes.get(bucket)?.get(position);
+    return this.#finder.nodeOf(bucket, position);
   }
 
   /** Records of a bucket that have a node. */
   countIn(bucket: number): number {
-    return this.#nodes.get(bucket)?.size ?? 0;
+    return this.#finder.countIn(bucket);
   }
 
   ridOf(node: number): Rid {
-    const at = node * this.words;
-    const high = (this.#table[at + 2] ?? 0) & 0xffff;
-    return new Rid(this.#table[at] ?? 0, high * positionBits + (this.#table[at + 1] ?? 0));
+    return new Rid(this.bucketOf(node), this.positionOf(node));
   }
 
   bucketOf(node: number): number {
     return this.#table[node * this.words] ?? 0;
+  }
+
+  positionOf(node: number): number {
+    const at = node * this.words;
+    const high = (this.#table[at + 2] ?? 0) & 0xffff;
+    return high * positionBits + (this.#table[at + 1] ?? 0);
   }
 
   fingerprintOf(node: number): number {
@@ -121,9 +125,7 @@ export class NodeTable {
 
   /** The record has no node any more; the node stays, as what `state` says. */
   forget(node: number, state: NodeState): void {
-    const {bucket, position} = this.ridOf(node);
-    const positions = this.#nodes.get(bucket);
-    if (positions?.get(position) === node) positions.delete(position);
+    this.#finder.remove(node);
     this.setState(node, state);
   }
 
@@ -156,12 +158,6 @@ export class NodeTable {
     this.#table[at + count] = link;
     this.#table[at - 1] = count + 1;
     return true;
-  }
-
-  #remember(bucket: number, position: number, node: number): void {
-    let positions = this.#nodes.get(bucket);
-    if (positions === undefined) this.#nodes.set(bucket, (positions = new Map()));
-    positions.set(position, node);
   }
 
   #grow(): void {
