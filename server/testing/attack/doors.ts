@@ -58,6 +58,14 @@ async function begun(caller: Caller, database: string): Promise<Sent> {
   return send(caller, {path: `begin/${database}`});
 }
 
+/** What root gives everybody to call, and what nobody should be able to make slow for others. */
+export const slowFunction = {
+  language: 'sql',
+  command:
+    'DEFINE FUNCTION bad.test "return new RegExp(pattern).test(text)" ' +
+    'PARAMETERS [pattern, text] LANGUAGE js',
+};
+
 /** The doors, each under the finding whose rule it tries. */
 export const doors: Readonly<Record<string, Door>> = {
   'H1 session parameters': async (caller, database, round) => {
@@ -81,6 +89,11 @@ export const doors: Readonly<Record<string, Door>> = {
       'UNWIND range(1, 100000) AS c RETURN sum(a * b + c) AS n';
     const body = {language: 'opencypher', command, awaitResponse: false};
     return [await send(caller, {path: `command/${database}`, body})];
+  },
+  'H7 calls of JavaScript': async (caller, database) => {
+    const params = {p: '^(a+)+$', t: `${'a'.repeat(50)}!`};
+    const body = {language: 'sql', command: 'SELECT bad.test(:p, :t)', params};
+    return [await send(caller, {path: `query/${database}`, body})];
   },
   'H8 passwords of nobody': async ({url}, database, round) => {
     const strangers = Array.from({length: 40}, (_, at) =>
