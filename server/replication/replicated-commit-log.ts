@@ -365,7 +365,7 @@ export class ReplicatedCommitLog implements EngineLog {
       const now = clock.monotonic();
       for (const appended of this.#appended) {
         if (appended.deadline > now) break;
-        appended.resolve?.({kind: 'unknown', detail: 'no majority answered in time'});
+        appended.resolve?.({kind: 'unknown', detail: 'no quorum answered in time (svc.ha.quorum)'});
         appended.resolve = undefined;
       }
       this.#wakeSettled();

@@ -138,7 +138,7 @@ export interface Refused {
 
 /**
  * What became of an appended entry on this node. `refused`: another entry has its place in the log
- * for good, so it never happened. `unknown`: the log failed, or no majority answered in time.
+ * for good, so it never happened. `unknown`: the log failed, or no quorum answered in time.
  */
 export type AppendResult =
   | {readonly kind: 'committed'; readonly index: LogIndex}

@@ -87,6 +87,6 @@ export const securityRows = {
     max: 10_000,
     scope: 'server',
     dynamic: true,
-    description: 'How late a wrong or locked name and password is answered.',
+    description: 'How late wrong credentials are refused, and what is beyond the share of a user.',
   },
 } as const satisfies Record<string, SettingRow>;

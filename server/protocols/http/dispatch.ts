@@ -16,6 +16,7 @@ import {Exchange} from './message/exchange.ts';
 import {checkContentCoding, checkHead} from './message/request-checks.ts';
 import {clusterTokenHeader, invalidToken} from './relay/forwarded-headers.ts';
 import type {StoredAnswer} from './message/idempotency.ts';
+import {lateRefusal} from './message/late-refusal.ts';
 import {answerRoot} from './documentation/root-page.ts';
 import {trace} from './request-timings.ts';
 import {answerScrape, scrapePath} from './routes/prometheus.ts';
@@ -61,6 +62,7 @@ export async function dispatch(
     exchange.streamsBody = match.route.streamsBody === true;
     await perform(exchange, match);
   } catch (error) {
+    await lateRefusal(context, exchange.isForwarded ? undefined : exchange.caller, error);
     exchange.fail(error);
   }
 }

@@ -39,7 +39,7 @@ test('a body that says it is too large is refused before it arrives', async () =
   });
 });
 
-test('H1: bodies count in the share of their user until they are answered', async () => {
+test('L13: bodies count in the share of their user until they are answered', async () => {
   const shares = {'svc.keptMemoryMaxPerUser': '2MB', 'svc.keptMemoryMax': '4MB'};
   await inWorld(shares, async world => {
     const sized = (megabytes: number) =>
@@ -52,6 +52,23 @@ test('H1: bodies count in the share of their user until they are answered', asyn
     assert.notEqual(refused.status, 200);
     assert.match(refused.text, /svc\.keptMemoryMaxPerUser/);
     assert.equal((await world.call('/query/db', sized(6))).status, 200, 'root has no share');
+  });
+});
+
+test('M3: what is beyond the share of a user is refused late, on both paths', async () => {
+  const delay = 1_500;
+  const shares = {'svc.server.httpSessionMaxPerUser': 1, 'svc.security.failureDelay': delay};
+  await inWorld(shares, async world => {
+    const as = 'anna:anna-pass';
+    assert.equal((await world.call('/begin/db', {as, body: {}})).status, 204);
+    // A header that only node's server knows takes the other path.
+    for (const headers of [{}, {'X-Request-Id': 'other-path'}]) {
+      const startedAt = performance.now();
+      const refused = world.call('/begin/db', {as, body: {}, headers});
+      assert.equal((await world.call('/begin/db', {body: {}, headers})).status, 204);
+      assert.match((await refused).text, /svc\.server\.httpSessionMaxPerUser/);
+      assert.ok(performance.now() - startedAt >= delay - 1, 'it came late');
+    }
   });
 });
 

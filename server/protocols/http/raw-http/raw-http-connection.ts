@@ -28,6 +28,7 @@ import {invalidToken} from '../relay/forwarded-headers.ts';
 import {headBytesMax, type RequestHead} from './request-head.ts';
 import type {CachedRequestHead} from './request-head-cache.ts';
 import {parseBody} from '../message/json-body.ts';
+import {lateRefusal} from '../message/late-refusal.ts';
 import type {ResponseSink, ResponseHead} from '../relay/leader-connection.ts';
 import type {LeaderGateway} from '../relay/leader-gateway.ts';
 import {answerResult} from '../message/result.ts';
@@ -85,6 +86,8 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   #begunAt = 0;
   #lastHead: CachedRequestHead | undefined;
   #credentials: KnownCredentials | undefined;
+  /** Whose work was begun. */
+  #caller: Principal | undefined;
   #signal: AbortSignal | undefined;
   /** Whoever waits for the reader. */
   #resume: (() => void) | undefined;
@@ -238,6 +241,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
 
   #attempt(request: UnderWay): void {
     this.#sessionId = undefined;
+    this.#caller = undefined;
     let answered: boolean | Promise<boolean>;
     try {
       answered = this.#answered(request.known, request.bytes);
@@ -263,6 +267,9 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   async #retryOrFail(request: UnderWay, error: unknown): Promise<void> {
     const {gateway: membership} = this.context;
     if (this.#isChunked || membership?.placement.isMovable(error) !== true) {
+      const isRelayed = typeof request.known.head.caller !== 'string';
+      const caller = this.#isChunked || isRelayed ? undefined : this.#caller;
+      await lateRefusal(this.context, caller, error);
       this.#fail(error);
       return this.#done(request, true);
     }
@@ -344,6 +351,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   }
 
   #execute(principal: Principal, work: RunRequest | TransactionChange): true | Promise<true> {
+    this.#caller = principal;
     if (!('text' in work)) return this.#changeTransaction(principal, work).then(isDone);
     this.#sessionId = work.transactionId;
     const waiting = this.context.gateway?.placement.readable(principal, work);
