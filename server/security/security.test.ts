@@ -7,13 +7,13 @@ import {test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
 import {createRandom} from '#server/platform/real/clock.ts';
-import {type DeriveKey, derivePooled} from './passwords.ts';
-import {Security, type SecurityDocument} from './security.ts';
+import {derivePooled} from './passwords.ts';
+import {Security, type SecurityDocument, type SecurityOptions} from './security.ts';
 import type {Principal} from './principal.ts';
 
 function setUp(
   values: Readonly<Record<string, number>> = {},
-  deriveKey?: DeriveKey,
+  more: Partial<SecurityOptions> = {},
 ): {
   security: Security;
   files: Map<SecurityDocument, Uint8Array>;
@@ -47,8 +47,8 @@ function setUp(
       yield: () => Promise.resolve(),
     },
     settings: () => settings,
-    ...(deriveKey && {deriveKey}),
     endSessionsOf: user => ended.push(user),
+    ...more,
   });
   return {
     security,
@@ -92,6 +92,23 @@ test('a verified password is not hashed again until it changes', async () => {
   const again = security.authenticate('anna', 'anna-pass');
   assert.ok(again instanceof Promise, 'forgotten');
   await again;
+});
+
+test('L2: rounds that were raised do not tell who exists', async () => {
+  const before = setUp();
+  await before.security.createUser({name: 'anna', password: 'anna-pass', databases});
+  const rounds: number[] = [];
+  const derived = Buffer.alloc(32);
+  const store = {read: (name: SecurityDocument) => before.files.get(name), write: async () => {}};
+  const deriveKey = async (_password: string, _salt: string, count: number): Promise<Buffer> => {
+    rounds.push(count);
+    return derived;
+  };
+  const {security} = setUp({'svc.server.saltIterations': 20_000}, {store, deriveKey});
+  for (const name of ['anna', 'nobody', 'somebody']) {
+    await assert.rejects(come(security, name, 'guess'), wrong);
+  }
+  assert.deepEqual(rounds, [1_000, 1_000, 1_000]);
 });
 
 test('a refusal comes late whatever its reason, an admission at once', async () => {
@@ -255,12 +272,14 @@ test('svc.security.hashConcurrencyMax passwords are hashed at once, and no more'
     let seen = 0;
     const {security} = setUp(
       {'svc.security.hashConcurrencyMax': most, 'svc.security.failureDelay': 0},
-      async (...order) => {
-        running += 1;
-        seen = Math.max(seen, running);
-        const key = await derivePooled(...order);
-        running -= 1;
-        return key;
+      {
+        deriveKey: async (...order) => {
+          running += 1;
+          seen = Math.max(seen, running);
+          const key = await derivePooled(...order);
+          running -= 1;
+          return key;
+        },
       },
     );
     const guesses = Array.from({length: 12}, (_, at) =>

@@ -138,6 +138,11 @@ test('by default no file is read, and no private address, whatever its name', as
       await assert.rejects(load(`http://${host}:${port}/people.csv`), {code: 'source.refused'});
     }
     await assert.rejects(load('http://169.254.169.254/latest'), {code: 'source.refused'});
+    // L8: addresses that lead to one of those through a translator or a tunnel.
+    const beyond = ['64:ff9b::a00:1', '64:ff9b:1::1', '2002:a00:1::', '2001:0:a00:1::', '::a00:1'];
+    for (const host of [...beyond, 'fec0::1']) {
+      await assert.rejects(load(`http://[${host}]/x.csv`), {code: 'source.refused'}, host);
+    }
   } finally {
     await strict.close();
   }
