@@ -32,6 +32,9 @@ export interface BudgetLimits {
 const heapReserve = {share: 0.15, bytesMin: 64 << 20, shareMax: 0.35};
 const unitsPerLook = 256;
 export const sliceMs = 5;
+/** A run that has used up so many slices is long, and gives others their turn more often. */
+const slicesOfShortRun = 10;
+const sliceMsOfLongRun = 1;
 /** How long a slice that is used up may go on, in a run that may move. */
 const overrunMsMax = 40;
 /** Bytes of new values between two looks at the heap. */
@@ -53,6 +56,7 @@ export class Budget {
   readonly #cancellation: Cancellation | undefined;
   #unitsLeft = unitsPerLook;
   #sliceEnd: number;
+  #slices = 1;
   #wakeAt = 0;
   #memoryBytes = 0;
   /** Counted in the pool: whole pages. */
@@ -123,7 +127,9 @@ export class Budget {
   /** Begins a new slice: others have had their turn. The next `spend` looks. */
   resume(): void {
     this.#unitsLeft = 0;
-    this.#sliceEnd = this.#clock.monotonic() + sliceMs;
+    this.#slices += 1;
+    const isLong = this.#slices > slicesOfShortRun;
+    this.#sliceEnd = this.#clock.monotonic() + (isLong ? sliceMsOfLongRun : sliceMs);
   }
 
   /** Delays the statement by so much in all; its next `spend` asks for a pause. */

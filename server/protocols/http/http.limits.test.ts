@@ -56,7 +56,7 @@ test('L13: bodies count in the share of their user until they are answered', asy
 });
 
 test('M3: what is beyond the share of a user is refused late, on both paths', async () => {
-  const delay = 1_500;
+  const delay = 600;
   const shares = {'svc.server.httpSessionMaxPerUser': 1, 'svc.security.failureDelay': delay};
   await inWorld(shares, async world => {
     const as = 'anna:anna-pass';

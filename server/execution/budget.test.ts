@@ -1,0 +1,25 @@
+/** How long a run holds the network thread: five milliseconds at first, one when it is long. */
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {SteppingClock} from '#server/testing/time/stepping-clock.ts';
+import {Budget, sliceMs} from './budget.ts';
+
+test('H3: the slices of a long run are short, those of a short one are not', () => {
+  const clock = new SteppingClock();
+  const budget = new Budget(clock, {});
+  clock.stepMs = 0.25;
+  const lengths = Array.from({length: 30}, () => {
+    let looks = 1;
+    while (!budget.look()) looks += 1;
+    budget.resume();
+    return looks * clock.stepMs;
+  });
+  assert.ok(
+    lengths.slice(0, 10).every(length => length >= sliceMs - 0.5 && length <= sliceMs + 0.5),
+    lengths.join(),
+  );
+  assert.ok(
+    lengths.slice(10).every(length => length <= 1.5),
+    lengths.join(),
+  );
+});
