@@ -35,7 +35,7 @@ export interface AttackReport extends Probed {
   readonly quietMillis: number;
   /** Largest resident size that was seen. */
   readonly memoryBytes: number;
-  /** Share of the time that the network thread computed, which tells what a door costs all others. */
+  /** Share of the time that the network thread computed: what a door costs all others. */
   readonly networkShare: number;
   readonly hasEnded: boolean;
   /** The number of answers of each status that each door met. */
