@@ -253,6 +253,26 @@ test('a segment under the name of another stops the start', () => {
   assert.throws(() => SegmentLog.open(options), Corruption);
 });
 
+test('a start that finds no room says what to do, and goes on with room', () => {
+  for (const copiesOnWrite of [false, true]) {
+    const {disk, options} = newDisk();
+    disk.copiesOnWrite = copiesOnWrite;
+    const log = SegmentLog.create(options, id, 1);
+    append(log, ['a', 'b']);
+    const held = texts(log);
+    disk.crash(createSeededRandom(1));
+    disk.freeBytesLeft = 0;
+    for (let start = 0; start < 3; start++) {
+      assert.throws(() => SegmentLog.open(options), {
+        code: 'start.refused',
+        message: /disk of the log \(\/log\) has no room .* nothing is lost; make room/,
+      });
+    }
+    disk.freeBytesLeft = Number.MAX_SAFE_INTEGER;
+    assert.deepEqual(texts(reopen(options)), held);
+  }
+});
+
 test('a disk that writes copies and is full takes nothing, and the same once it has room', () => {
   for (let seed = 1; seed <= 20; seed++) {
     const {disk, options} = newDisk();

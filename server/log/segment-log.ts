@@ -19,7 +19,7 @@
  * Source: docs/design/0002-log-and-commit-threads.md.
  */
 import {assert} from '#server/base/assert.ts';
-import {Corruption} from '#server/base/errors.ts';
+import {Corruption, Refusal} from '#server/base/errors.ts';
 import {type Disk, isOutOfRoom} from '#server/platform/disk.ts';
 import type {LogTailState} from './log-tail-lease.ts';
 import {
@@ -97,7 +97,7 @@ export class SegmentLog {
   /**
    * Opens the log of a directory; undefined when it holds none. A torn tail is cut, what was
    * read is made durable. `visit` sees every record in order, without another reading. Throws
-   * Corruption when acknowledged data is damaged.
+   * Corruption when acknowledged data is damaged, and a Refusal when the disk has no room to go on.
    */
   static open(options: SegmentLogOptions, visit?: RecordVisitor): SegmentLog | undefined {
     const recovered = recoverLog(options.disk, options.directory, visit);
@@ -105,8 +105,13 @@ export class SegmentLog {
     const {logId, segments, superseded} = recovered;
     const log = new SegmentLog(options, {logId, segments}, recovered.relaxed);
     log.#durableIndex = recovered.durableIndex;
-    log.#attempt(() => log.#giveUp(superseded));
-    log.#sealTail(recovered.provenEnd);
+    try {
+      log.#attempt(() => log.#giveUp(superseded));
+      log.#sealTail(recovered.provenEnd);
+    } catch (error) {
+      log.handOver();
+      throw orNoStart(error, options.directory);
+    }
     return log;
   }
 
@@ -462,6 +467,18 @@ function orFull<T>(what: string, write: () => T): T {
     if (!isOutOfRoom(error)) throw error;
     throw new LogFull(`there is no room for ${what} of the log`, {cause: error});
   }
+}
+
+/** What a start says that finds no room: nobody is there yet who could wait for it. */
+function orNoStart(error: unknown, directory: string): unknown {
+  const isFull = error instanceof LogFull || (error instanceof Error && isOutOfRoom(error.cause));
+  if (!isFull) return error;
+  return new Refusal(
+    'start.refused',
+    `the disk of the log (${directory}) has no room for its next segment: nothing is lost; make ` +
+      'room, or make its volume larger, and start again',
+    {cause: error},
+  );
 }
 
 function damaged(path: string, {lastIndex, end}: SegmentPosition): Corruption {
