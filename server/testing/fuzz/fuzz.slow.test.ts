@@ -29,6 +29,7 @@ for (const [name, make] of [
     let steps = 0;
     try {
       for (; performance.now() < end; steps++) await fuzzer.step();
+      await fuzzer.finish?.();
     } finally {
       await fuzzer.close?.();
     }

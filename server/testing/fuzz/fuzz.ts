@@ -61,6 +61,7 @@ async function main(): Promise<void> {
       const done = fuzzer.step();
       if (done !== undefined) await done;
     }
+    await fuzzer.finish?.();
     console.log(fuzzer.summary());
   } finally {
     await fuzzer.close?.();

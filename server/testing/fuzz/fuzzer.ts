@@ -11,6 +11,8 @@ export interface Fuzzer {
   readonly inputsAtOnce?: number;
   /** One input, or as many as are fed at once. @throws whatever the fed part must never throw. */
   step(): Promise<void> | void;
+  /** Waits for what was begun and has not ended. */
+  finish?(): Promise<void>;
   /** One line at the end. */
   summary(): string;
   close?(): Promise<void>;
