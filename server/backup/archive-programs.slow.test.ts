@@ -11,7 +11,8 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, before, test} from 'node:test';
 import {manifestName} from './archive-manifest.ts';
-import {writeArchive} from './write-archive.ts';
+import {deflatePiece} from './archive/deflated-pieces.ts';
+import {type ArchiveMeans, writeArchive} from './write-archive.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'svc-archive-programs-'));
 after(() => rmSync(root, {recursive: true}));
@@ -37,10 +38,11 @@ before(async () => {
   for (const [kind, level] of kinds) {
     const path = join(root, `${kind}.zip`);
     const order = {directory, path, manifest, level, threads: 2, password: undefined};
-    const means = {
+    const means: ArchiveMeans = {
       onProgress: () => {},
       monotonic: () => 0,
       pause: async () => {},
+      deflate: async piece => deflatePiece(piece),
     };
     await writeArchive({...order, bytesPerSecond: undefined}, means);
     archives.set(kind, path);

@@ -27,6 +27,7 @@ import {
   encodeManifest,
   manifestName,
 } from './archive-manifest.ts';
+import {deflatePiece} from './archive/deflated-pieces.ts';
 import {readArchive} from './read-archive.ts';
 import {type ArchiveMeans, type ArchiveOrder, isPart, writeArchive} from './write-archive.ts';
 
@@ -59,6 +60,7 @@ const quiet: ArchiveMeans = {
   onProgress: () => {},
   monotonic: () => 0,
   pause: async () => {},
+  deflate: async piece => deflatePiece(piece),
 };
 
 async function write(changes: Partial<ArchiveOrder> = {}): Promise<string> {

@@ -14,7 +14,7 @@ import {Refusal} from '#server/base/errors.ts';
 import {syncDirectory} from './directory.ts';
 import {ArchiveKey} from './archive/archive-cipher.ts';
 import {ArchiveOutput} from './archive/archive-output.ts';
-import {DeflatedPieces} from './archive/deflated-pieces.ts';
+import {type Deflate, DeflatedPieces, pieceBytes, PieceMemory} from './archive/deflated-pieces.ts';
 import {ZipFrames} from '#server/platform/zip-frames.ts';
 import {
   type ArchivedFile,
@@ -54,9 +54,10 @@ export interface ArchiveMeans {
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   readonly pause: (ms: number) => Promise<void>;
+  /** On another thread; called so often at once as the order has threads. */
+  readonly deflate: Deflate;
 }
 
-const pieceBytes = 1 << 20;
 const partEnding = '.part';
 
 /** Where an archive lies until it is whole. */
@@ -100,6 +101,7 @@ class ArchiveWriter {
   readonly #means: ArchiveMeans;
   readonly #output: ArchiveOutput;
   readonly #frames = new ZipFrames();
+  readonly #memory: PieceMemory;
   readonly #startedAt: number;
   #total = 0;
   done = 0;
@@ -108,6 +110,7 @@ class ArchiveWriter {
     this.#order = order;
     this.#means = means;
     this.#output = output;
+    this.#memory = new PieceMemory(order.threads);
     this.#startedAt = means.monotonic();
   }
 
@@ -147,7 +150,7 @@ class ArchiveWriter {
   /** The header of a stored file tells its checksum, so it is read twice, from memory mostly. */
   async #store(source: SourceFile, see: (piece: Buffer) => void): Promise<void> {
     let checksum = 0;
-    const piece = Buffer.allocUnsafe(pieceBytes);
+    const piece = this.#memory.next();
     for (let at = 0; at < source.bytes; at += pieceBytes) {
       checksum = crc32(source.read(piece, at), checksum);
     }
@@ -161,12 +164,12 @@ class ArchiveWriter {
   }
 
   async #deflate(source: SourceFile, see: (piece: Buffer) => void): Promise<void> {
-    const {level, threads} = this.#order;
     await this.#output.write(this.#frames.beginDeflated(source.name, source.bytes));
-    const pieces = new DeflatedPieces(level, threads, bytes => this.#output.write(bytes));
+    const {deflate} = this.#means;
+    const pieces = new DeflatedPieces(this.#order, deflate, bytes => this.#output.write(bytes));
     let checksum = 0;
     for (let at = 0; at === 0 || at < source.bytes; at += pieceBytes) {
-      const bytes = source.read(Buffer.allocUnsafe(pieceBytes), at);
+      const bytes = source.read(this.#memory.next(), at);
       await pieces.add(bytes, at + pieceBytes >= source.bytes);
       checksum = crc32(bytes, checksum);
       see(bytes);

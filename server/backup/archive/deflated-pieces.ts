@@ -4,36 +4,80 @@
  *
  * A piece that is not the last ends at a byte, without the mark of the end (Z_SYNC_FLUSH). It
  * cannot refer to what is in the pieces before; with pieces of a megabyte that costs some tenths
- * of a percent. The threads are those of the platform's own pool.
+ * of a percent. The threads are the caller's, and the memory of pieces is theirs too: it is taken
+ * once, and used for one piece after the other.
  * Source: docs/design/0052-deflate.md.
  */
-import {constants, deflateRaw, type ZlibOptions} from 'node:zlib';
-import {promisify} from 'node:util';
+import {constants, deflateRawSync} from 'node:zlib';
 
-const deflate: (bytes: Uint8Array, options: ZlibOptions) => Promise<Buffer> = promisify(deflateRaw);
+export const pieceBytes = 1 << 20;
+/** Of what a piece becomes, at once: most become no more than that. */
+const chunkSize = 512 << 10;
+
+/** One piece; a plain value, which is given to a thread. */
+export interface Piece {
+  /** In memory that threads share, not to be changed until it is deflated. */
+  readonly bytes: Uint8Array;
+  /** From 1 to 9. */
+  readonly level: number;
+  readonly isLast: boolean;
+}
+
+export type Deflate = (piece: Piece) => Promise<Uint8Array>;
+
+/** Takes all of a thread for some 15 ms. What it returns has its memory for itself. */
+export function deflatePiece({bytes, level, isLast}: Piece): Uint8Array<ArrayBuffer> {
+  const finishFlush = isLast ? constants.Z_FINISH : constants.Z_SYNC_FLUSH;
+  return deflateRawSync(bytes, {level, finishFlush, chunkSize});
+}
+
+/** The memory of the pieces that are under way, and of the one that is read meanwhile. */
+export class PieceMemory {
+  readonly #places: readonly Buffer[];
+  #next = 0;
+
+  constructor(threads: number) {
+    this.#places = Array.from({length: threads + 1}, () =>
+      Buffer.from(new SharedArrayBuffer(pieceBytes)),
+    );
+  }
+
+  /** The place that was in use longest ago. */
+  next(): Buffer {
+    const place = this.#places[this.#next % this.#places.length];
+    this.#next += 1;
+    if (place === undefined) throw new Error('there is no memory for pieces');
+    return place;
+  }
+}
 
 export class DeflatedPieces {
   readonly #level: number;
   readonly #threads: number;
-  readonly #write: (bytes: Buffer) => Promise<void>;
-  readonly #underWay: Promise<Buffer>[] = [];
+  readonly #deflate: Deflate;
+  readonly #write: (bytes: Uint8Array) => Promise<void>;
+  readonly #underWay: Promise<Uint8Array>[] = [];
   #bytes = 0;
 
-  /** @param level - From 1 to 9. */
-  constructor(level: number, threads: number, write: (bytes: Buffer) => Promise<void>) {
+  /** @param threads - How many pieces are under way at most. */
+  constructor(
+    {level, threads}: {readonly level: number; readonly threads: number},
+    deflate: Deflate,
+    write: (bytes: Uint8Array) => Promise<void>,
+  ) {
     this.#level = level;
     this.#threads = threads;
+    this.#deflate = deflate;
     this.#write = write;
   }
 
   /**
-   * Takes the next piece, which is not to be changed until `finish`, and waits while all threads
-   * are busy. A stream of no pieces is one of an empty last piece.
+   * Takes the next piece, whose memory is free when so many more were added as there are threads,
+   * and waits while all threads are busy. A stream of no pieces is one of an empty last piece.
    */
-  async add(piece: Uint8Array, isLast: boolean): Promise<void> {
+  async add(bytes: Uint8Array, isLast: boolean): Promise<void> {
     if (this.#underWay.length >= this.#threads) await this.#writeNext();
-    const finishFlush = isLast ? constants.Z_FINISH : constants.Z_SYNC_FLUSH;
-    const deflating = deflate(piece, {level: this.#level, finishFlush});
+    const deflating = this.#deflate({bytes, level: this.#level, isLast});
     deflating.catch(() => {});
     this.#underWay.push(deflating);
   }

@@ -5,16 +5,24 @@ import {parentPort, workerData} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import type {Progress} from '#server/backup/backups.ts';
 import {readArchive} from '#server/backup/read-archive.ts';
-import {writeArchive} from '#server/backup/write-archive.ts';
-import {type ArchiveNews, type ArchiveWork, sentFailure} from './archive-messages.ts';
+import {
+  type ArchiveOrder,
+  type ArchiveWritten,
+  writeArchive,
+} from '#server/backup/write-archive.ts';
+import {
+  type ArchiveNews,
+  archiveNiceness,
+  type ArchiveWork,
+  sentFailure,
+} from './archive-messages.ts';
+import {DeflateThreads} from './deflate-threads.ts';
 
 const port = parentPort;
 assert(port !== null, 'the thread of an archive is a thread');
 
 /** Between two messages about how far it is. */
 const tellMs = 200;
-/** Each Linux thread has its own niceness: those that serve clients go first. */
-const niceness = 10;
 
 function say(news: ArchiveNews): void {
   port?.postMessage(news);
@@ -33,9 +41,7 @@ function progressTeller(): Progress {
 async function carriedOut(work: ArchiveWork): Promise<unknown> {
   const onProgress = progressTeller();
   if (work.kind === 'write') {
-    const monotonic = (): number => performance.now();
-    const means = {onProgress, monotonic, pause: (ms: number) => pause(ms)};
-    return await writeArchive(work.order, means);
+    return await written(work.order, onProgress);
   }
   const {path, bytesMax, ...rest} = work.order;
   const obstacle = (bytes: number): string | undefined =>
@@ -43,7 +49,21 @@ async function carriedOut(work: ArchiveWork): Promise<unknown> {
   return await readArchive(path, {...rest, obstacle, onProgress});
 }
 
-setPriority(niceness);
+async function written(order: ArchiveOrder, onProgress: Progress): Promise<ArchiveWritten> {
+  const threads = new DeflateThreads();
+  try {
+    return await writeArchive(order, {
+      onProgress,
+      monotonic: () => performance.now(),
+      pause: ms => pause(ms),
+      deflate: piece => threads.deflate(piece),
+    });
+  } finally {
+    await threads.end();
+  }
+}
+
+setPriority(archiveNiceness);
 carriedOut(workerData as ArchiveWork).then(
   value => say({kind: 'done', value}),
   (error: unknown) => say({kind: 'failed', failure: sentFailure(error)}),
