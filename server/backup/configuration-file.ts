@@ -9,9 +9,10 @@
  * may switch backups off; else the server's setting.
  * Source: docs/backup.md.
  */
-import {existsSync, readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {Refusal} from '#server/base/errors.ts';
+import {readWhole} from '#server/platform/checked-file.ts';
+import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {
   type BackupDocument,
@@ -27,6 +28,7 @@ export interface ConfigurationFileOptions {
   /** `svc.server.backupDirectory`, as it is now, absolute. */
   readonly directorySetting: () => string;
   readonly configurationStore: ConfigurationStore;
+  readonly disk: Disk;
   readonly logger: Logger;
 }
 
@@ -57,10 +59,10 @@ export class ConfigurationFile {
   }
 
   read(): Found {
-    const bytes = this.#options.configurationStore.read();
-    if (bytes === undefined) return {value: undefined, document: undefined, fault: undefined};
     let value: unknown;
     try {
+      const bytes = this.#options.configurationStore.read();
+      if (bytes === undefined) return {value, document: undefined, fault: undefined};
       value = JSON.parse(Buffer.from(bytes).toString('utf8'));
       return {value, document: readBackupDocument(value), fault: undefined};
     } catch (error) {
@@ -71,7 +73,7 @@ export class ConfigurationFile {
 
   /** Whether there is another one than `readAndTell` has seen. */
   get hasChanged(): boolean {
-    const bytes = this.#options.configurationStore.read();
+    const bytes = this.#stored();
     if (bytes === undefined || this.#told === undefined) return bytes !== this.#told;
     return Buffer.compare(bytes, this.#told) !== 0;
   }
@@ -80,11 +82,8 @@ export class ConfigurationFile {
   readAndTell(): Found {
     const found = this.read();
     if (found.fault !== undefined) this.#tell('error', found.fault);
-    const bytes = this.#options.configurationStore.read();
-    this.#told = bytes;
-    const isEdited =
-      bytes !== undefined && existsSync(this.#path) && !readFileSync(this.#path).equals(bytes);
-    if (isEdited) {
+    this.#told = this.#stored();
+    if (this.#told !== undefined && this.#isEdited(this.#told)) {
       const advice = 'set it by svc backup config --set, for all members at once';
       this.#tell('warn', `the file was edited, and what the cluster has is in force: ${advice}`);
     }
@@ -96,6 +95,25 @@ export class ConfigurationFile {
     readBackupDocument(value);
     const bytes = Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`, 'utf8');
     await this.#options.configurationStore.write(bytes);
+  }
+
+  /** Undefined also where there is a file that cannot be read; `read` says why. */
+  #stored(): Uint8Array | undefined {
+    try {
+      return this.#options.configurationStore.read();
+    } catch {
+      return undefined;
+    }
+  }
+
+  #isEdited(bytes: Uint8Array): boolean {
+    const {disk} = this.#options;
+    try {
+      return disk.exists(this.#path) && !readWhole(disk, this.#path).equals(bytes);
+    } catch {
+      // A directory, or a pipe.
+      return true;
+    }
   }
 
   #tell(level: 'warn' | 'error', reason: string): void {

@@ -166,7 +166,8 @@ export class DatabaseSet {
     const edited: {readonly name: string; readonly bytes: Buffer}[] = [];
     const present = disk.list(configDirectory).filter(isServerDocument);
     for (const name of present) {
-      const bytes = readWhole(disk, `${configDirectory}/${name}`);
+      const bytes = this.#readDocument(name);
+      if (bytes === undefined) continue;
       if (this.document(name)?.bytes.equals(bytes) !== true) edited.push({name, bytes});
     }
     for (const name of Object.keys(this.#state.documents)) {
@@ -175,6 +176,19 @@ export class DatabaseSet {
       writeAtomically(disk, `${configDirectory}/${name}`, bytes);
     }
     return edited;
+  }
+
+  /** Undefined: a schedule of backups that cannot be read, which stops no start. */
+  #readDocument(name: string): Buffer | undefined {
+    const {disk, configDirectory, logger} = this.#options;
+    try {
+      return readWhole(disk, `${configDirectory}/${name}`);
+    } catch (error) {
+      if (name !== 'backup.json') throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      logger.log('error', 'document.unreadable', {name, reason});
+      return undefined;
+    }
   }
 
   /** Executes one server-level entry; passes over those that the state has already. */

@@ -2,11 +2,12 @@
  * The services of one server, made in the order in which they need each other: administration,
  * security, sessions, backups, exchanges, agents.
  */
-import {existsSync, readFileSync} from 'node:fs';
+import {existsSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import type {ExchangeService} from '#server/exchange/exchange-service.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import {readWhole} from '#server/platform/checked-file.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {Machine} from '#server/platform/machine.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
@@ -160,13 +161,13 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
   });
   administration.use(service);
   const configurationStore = documentStore(engine, given, 'backup.json');
-  const transfer = {...means, engine, service, settings, logger, copies, configurationStore};
+  const disk = createDisk();
+  const transfer = {...means, engine, service, settings, logger, copies, configurationStore, disk};
   const archives = createServerBackups({...transfer, scheduler});
   const {backups} = archives;
   administration.useBackups(backups);
-  const disk = createDisk();
   const sourceReader = createSourceReader();
-  const exchanges = createServerExchange({...transfer, disk, sourceReader, backups});
+  const exchanges = createServerExchange({...transfer, sourceReader, backups});
   service.useTransfers(exchanges);
   const ways = cluster && waysOf(parts, {...means, cluster, service, settings});
   const agents = createAgents(given, parts, {
@@ -254,7 +255,7 @@ function documentStore(
       const document = engine.serverDocument(name);
       if (document !== undefined) return document.bytes;
       const path = join(dataPathsIn(settings).configDirectory, name);
-      return existsSync(path) ? readFileSync(path) : undefined;
+      return existsSync(path) ? readWhole(createDisk(), path) : undefined;
     },
     async write(bytes) {
       await engine.putServerDocument(name, bytes);

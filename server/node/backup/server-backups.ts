@@ -12,6 +12,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
 import type {Scheduler} from '#server/schedule/scheduler.ts';
@@ -32,6 +33,7 @@ export interface ServerBackupsOptions {
   readonly timers: Timers;
   readonly logger: Logger;
   readonly scheduler: Scheduler;
+  readonly disk: Disk;
   /** Where the configuration lives. */
   readonly configurationStore: ConfigurationStore;
   /** Both undefined: a server alone. */

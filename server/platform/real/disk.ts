@@ -7,6 +7,7 @@
  */
 import {
   closeSync,
+  constants,
   existsSync,
   fdatasyncSync,
   fstatSync,
@@ -26,8 +27,7 @@ import {
 import {assert} from '#server/base/assert.ts';
 import type {Disk, File, OpenMode} from '../disk.ts';
 
-const flags: Record<OpenMode, string> = {
-  read: 'r',
+const flags: Record<Exclude<OpenMode, 'read'>, string> = {
   write: 'r+',
   create: 'a+',
   'create-new': 'wx+',
@@ -60,8 +60,17 @@ export function createDisk(): Disk {
 
 /** Append mode would ignore offsets, so `create` makes the file first and opens it as `write`. */
 function openFile(path: string, mode: OpenMode): number {
+  if (mode === 'read') return openToRead(path);
   if (mode === 'create') closeSync(openSync(path, flags.create));
   return openSync(path, mode === 'create' ? flags.write : flags[mode]);
+}
+
+/** A directory or a pipe in the place of a file is refused: to open a pipe would wait for ever. */
+function openToRead(path: string): number {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  if (fstatSync(descriptor).isFile()) return descriptor;
+  closeSync(descriptor);
+  throw new Error(`${path} is no regular file`);
 }
 
 function listDirectory(directory: string): string[] {

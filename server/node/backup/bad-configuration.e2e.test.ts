@@ -1,0 +1,99 @@
+/**
+ * Whatever lies in the place of `config/backup.json`, the server starts, says what is wrong with
+ * it, makes backups by hand, and goes by another one as soon as it is set.
+ */
+import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
+import {mkdirSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {test} from 'node:test';
+import type {Row} from '#server/client/client.ts';
+import {freePort, startServer, temporaryRoot} from '#server/testing/worlds/server-process.ts';
+
+interface Bad {
+  readonly what: string;
+  readonly place: (path: string) => void;
+  readonly said: RegExp;
+  /** Of the directory of archives, where that cannot be told. */
+  readonly directory?: RegExp;
+  /** Nothing can be written in its place but by who put it there. */
+  readonly stays?: true;
+}
+
+function content(what: string, text: string | Buffer, said: RegExp, directory?: RegExp): Bad {
+  const place = (path: string): void => writeFileSync(path, text);
+  return {what, place, said, ...(directory && {directory})};
+}
+
+const field = (value: unknown): string => JSON.stringify(value);
+
+const bad: readonly Bad[] = [
+  content('an empty file', '', /JSON/),
+  content('half of a document', '{"defaults": {', /JSON/),
+  content('bytes that are no text', Buffer.from([0xff, 0, 0xfe, 1]), /JSON/),
+  content('a list', '[]', /the document must be an object/),
+  content('lists without end', '['.repeat(200_000), /JSON|stack/),
+  content('64 MB of nothing', ' '.repeat(64 << 20), /no more than|JSON/),
+  content('a later version', field({version: 2}), /version must be a whole number from 1 to 1/),
+  content('a field that is none', field({defaults: {shedule: {}}}), /shedule/),
+  content(
+    'a window without an end',
+    field({defaults: {schedule: {timeWindow: {start: '22:00'}}}}),
+    /timeWindow\.end is missing/,
+  ),
+  content(
+    'a directory outside of the root',
+    field({backupDirectory: '../outside'}),
+    /backupDirectory must lie below the root/,
+    /backupDirectory in backup\.json must lie below/,
+  ),
+  {
+    what: 'a pipe that nobody writes into',
+    place: path => void execFileSync('mkfifo', [path]),
+    said: /no regular file/,
+  },
+  {
+    what: 'a device without end',
+    place: path => symlinkSync('/dev/zero', path),
+    said: /no regular file/,
+  },
+  {what: 'a link to itself', place: path => symlinkSync(path, path), said: /no backup\.json/},
+  {
+    what: 'a directory',
+    place: path => void mkdirSync(path),
+    said: /no regular file/,
+    stays: true,
+  },
+];
+
+for (const {what, place, said, directory, stays} of bad) {
+  test(`the start goes on, and says why: ${what}`, {timeout: 120_000}, async () => {
+    const root = temporaryRoot('bad-configuration');
+    mkdirSync(join(root, 'config'));
+    const path = join(root, 'config/backup.json');
+    place(path);
+    await using server = await startServer({root, port: await freePort()});
+    const client = server.client();
+    try {
+      const answer = await client.serverCommand('get backup config');
+      assert.equal(answer['enabled'], false);
+      assert.match(String(answer['message']), said);
+      await client.createDatabase('music');
+      if (directory === undefined) {
+        assert.equal(answer['backupDirectory'], join(root, 'backups'));
+        await client.serverCommand('trigger backup music');
+      } else {
+        assert.match(String(answer['backupDirectoryError']), directory);
+        const made = client.serverCommand('trigger backup music');
+        await assert.rejects(made, directory);
+      }
+      if (stays) rmSync(path, {recursive: true});
+      const config: Row = {defaults: {schedule: {frequencyMinutes: 60}}};
+      await client.serverCommand('set backup config', {config});
+      const after = await client.serverCommand('get backup config');
+      assert.deepEqual([after['enabled'], after['config']], [true, config]);
+    } finally {
+      client.close();
+    }
+  });
+}
