@@ -60,7 +60,9 @@ const bad: readonly Bad[] = [
   {what: 'a link to itself', place: path => symlinkSync(path, path), said: /no backup\.json/},
   {
     what: 'a directory',
-    place: path => void mkdirSync(path),
+    place: path => {
+      mkdirSync(path);
+    },
     said: /no regular file/,
     stays: true,
   },

@@ -99,6 +99,16 @@ test('one member down: the others go on, and it takes its copy later', {
     await second.process.kill();
     const restoring = leader.serverCommand(`restore backup music ${file} as never`);
     await assert.rejects(restoring, error => error instanceof ServerError);
+    first.process.start();
+    second.process.start();
+    await untilAllHave(cluster, 'before', ['Ada']);
+    const left = (): readonly string[] =>
+      cluster.members
+        .flatMap(({name}) => readdirSync(join(base, 'down', name, 'databases')))
+        .filter(name => name === 'never' || name.startsWith('.restoring'));
+    await eventually('nothing to be left of it', () => left().length === 0);
+    const back = cluster.clientOf(await untilLed(cluster));
+    assert.deepEqual(await back.databases(), ['before', 'music']);
   } finally {
     await cluster.dispose();
   }

@@ -3,6 +3,7 @@
  * lists empty, the log survives whatever it is given.
  */
 import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
 import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -35,6 +36,16 @@ test('a file is written and read at offsets, preallocated, truncated and closed'
   again.close();
   assert.throws(() => again.size(), /closed/);
   assert.throws(() => disk.open(path, 'create-new'), {code: 'EEXIST'});
+});
+
+test('what is no regular file is refused by its path, a pipe without waiting', () => {
+  const disk = createDisk();
+  const pipe = join(root, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  for (const path of [pipe, root, '/dev/zero']) {
+    assert.throws(() => disk.open(path, 'read'), {message: `${path} is no regular file`});
+  }
+  disk.unlink(pipe);
 });
 
 test('names are listed in order, linked, renamed and removed', () => {

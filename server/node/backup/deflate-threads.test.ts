@@ -1,0 +1,61 @@
+/** Threads that deflate: pieces come back in their order, and each gives way to other threads. */
+import assert from 'node:assert/strict';
+import {readdirSync, readFileSync} from 'node:fs';
+import {test} from 'node:test';
+import {inflateRawSync} from 'node:zlib';
+import {DeflatedPieces, pieceBytes, PieceMemory} from '#server/backup/archive/deflated-pieces.ts';
+import {archiveNiceness} from './archive-messages.ts';
+import {DeflateThreads} from './deflate-threads.ts';
+
+const threads = 2;
+
+/** The niceness of this process's threads, by their numbers. */
+function nicenesses(): ReadonlyMap<string, number> {
+  const of = (id: string): number => {
+    const line = readFileSync(`/proc/self/task/${id}/stat`, 'utf8');
+    return Number(line.slice(line.lastIndexOf(')') + 2).split(' ')[16]);
+  };
+  return new Map(readdirSync('/proc/self/task').map(id => [id, of(id)]));
+}
+
+test('many pieces through little memory are one stream, on threads that give way', {
+  skip: process.platform !== 'linux' && 'threads have no niceness of their own',
+}, async () => {
+  const own = new DeflateThreads();
+  const written: Uint8Array[] = [];
+  const memory = new PieceMemory(threads);
+  const before = nicenesses();
+  try {
+    const pieces = new DeflatedPieces(
+      {level: 1, threads},
+      piece => own.deflate(piece),
+      async bytes => void written.push(bytes),
+    );
+    const expected: Buffer[] = [];
+    for (let n = 0; n < 9; n += 1) {
+      const bytes = memory.next().subarray(0, n === 8 ? 1_000 : pieceBytes);
+      for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32LE((n * at) % 1_013, at);
+      expected.push(Buffer.from(bytes));
+      await pieces.add(bytes, n === 8);
+    }
+    const count = await pieces.finish();
+    const stream = Buffer.concat(written);
+    assert.equal(stream.length, count);
+    assert.ok(inflateRawSync(stream).equals(Buffer.concat(expected)));
+    const added = [...nicenesses()].filter(([id]) => !before.has(id));
+    const nice = added.filter(([, niceness]) => niceness === archiveNiceness);
+    assert.equal(nice.length, threads, JSON.stringify(added));
+  } finally {
+    await own.end();
+  }
+});
+
+test('a piece that cannot be deflated is refused', async () => {
+  const own = new DeflateThreads();
+  try {
+    const piece = {bytes: Buffer.from(new SharedArrayBuffer(8)), level: 77, isLast: true};
+    await assert.rejects(own.deflate(piece), /level/);
+  } finally {
+    await own.end();
+  }
+});
