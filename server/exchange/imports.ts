@@ -83,7 +83,7 @@ export async function probe(
   >();
   let entries = 0;
   const read = readerOf(format);
-  const bounded = limited(source.read(), options.analysisLimitBytes);
+  const bounded = limited(source.read(), options.analysisLimitBytes, format);
   for await (const item of upToCut(read(bounded.bytes, options, declaredIn(session)), bounded)) {
     if (item.kind === 'schema') continue;
     if (item.kind === 'bad') throw item.refusal;
@@ -184,7 +184,7 @@ class ImportRun {
 
   async #pass(pass: Pass): Promise<void> {
     const {source, options, format, session} = this.#parts;
-    const bounded = limited(source.read(), options.parsingLimitBytes);
+    const bounded = limited(source.read(), options.parsingLimitBytes, format);
     const items = readerOf(format)(bounded.bytes, options, declaredIn(session));
     let entries = 0;
     for await (const item of upToCut(items, bounded)) {
@@ -284,21 +284,35 @@ interface Limited {
   readonly state: {isCut: boolean};
 }
 
-/** At most so many bytes; whether that cut the source off is told behind them. */
-function limited(bytes: AsyncIterable<Buffer>, bytesMax: number | undefined): Limited {
+/** Formats in which half of a line may read as another record. */
+const byLine: ReadonlySet<Format> = new Set<Format>(['csv', 'jsonl', 'graphson', 'rdf', 'vectors']);
+/** What is longer is no line. */
+const lineBytesMax = 1 << 20;
+const lineEnd = 0x0a;
+
+/** At most so many bytes, of lines none by half; whether that cut the source off is told. */
+function limited(
+  bytes: AsyncIterable<Buffer>,
+  bytesMax: number | undefined,
+  format: Format,
+): Limited {
   const state = {isCut: false};
   if (bytesMax === undefined) return {bytes, state};
   const cut = async function* (): AsyncGenerator<Buffer> {
     let left = bytesMax;
+    // The beginning of a line whose end is not there yet.
+    let begun = Buffer.alloc(0);
     for await (const piece of bytes) {
-      if (piece.length <= left) yield piece;
-      else {
-        state.isCut = true;
-        yield piece.subarray(0, left);
-        return;
-      }
+      state.isCut = piece.length > left;
+      const taken = Buffer.concat([begun, piece.subarray(0, left)]);
       left -= piece.length;
+      const isLine = byLine.has(format) && taken.length <= lineBytesMax;
+      const end = isLine ? taken.lastIndexOf(lineEnd) + 1 : taken.length;
+      if (end > 0) yield taken.subarray(0, end);
+      if (state.isCut) return;
+      begun = taken.subarray(end);
     }
+    if (begun.length > 0) yield begun;
   };
   return {bytes: cut(), state};
 }
