@@ -11,12 +11,12 @@
 import {constants, deflateRawSync} from 'node:zlib';
 
 export const pieceBytes = 1 << 20;
-/** Of what a piece becomes, at once: most become no more than that. */
+/** The memory that zlib takes at once for what a piece becomes: most become no more than that. */
 const chunkSize = 512 << 10;
 
 /** One piece; a plain value, which is given to a thread. */
 export interface Piece {
-  /** In memory that threads share, not to be changed until it is deflated. */
+  /** They lie in memory that threads share, and are not to be changed until they are deflated. */
   readonly bytes: Uint8Array;
   /** From 1 to 9. */
   readonly level: number;

@@ -14,7 +14,7 @@ interface Bad {
   readonly what: string;
   readonly place: (path: string) => void;
   readonly said: RegExp;
-  /** Of the directory of archives, where that cannot be told. */
+  /** What is said where the directory of archives cannot be told. */
   readonly directory?: RegExp;
   /** Nothing can be written in its place but by who put it there. */
   readonly stays?: true;
