@@ -7,6 +7,7 @@
  * Invariant: after each list the copy holds exactly what the list held, and handlers were called
  * for everything that differed, deletions too.
  */
+import {jitteredDelayMs, retryDelayMs} from '#server/base/retry-delay.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {KubeObject} from '#operator/api/kube-object.ts';
@@ -23,8 +24,7 @@ export interface InformerOptions {
   readonly onChange: (now: KubeObject | undefined, before: KubeObject | undefined) => void;
 }
 
-const BACKOFF_MS_MIN = 1_000;
-const BACKOFF_MS_MAX = 30_000;
+const delays = {firstMs: 1_000, mostMs: 30_000} as const;
 const RELIST_MS = 600_000;
 
 /** What metrics read. */
@@ -90,22 +90,23 @@ export class Informer {
   }
 
   async #run(): Promise<void> {
-    let backoff = 0;
+    let failures = 0;
     while (!this.#isEnded) {
       try {
         if (this.#isListDue) await this.#list();
-        backoff = 0;
+        failures = 0;
         await this.#watch();
       } catch (error) {
         if (this.#isEnded) return;
         this.#version = '';
         if (hasReason(error, 'Expired')) continue;
         this.#failures++;
-        backoff = Math.min(BACKOFF_MS_MAX, Math.max(BACKOFF_MS_MIN, backoff * 2));
+        const backoff = retryDelayMs(delays, failures);
         const {random, logger, scope} = this.#options;
         const message = error instanceof Error ? error.message : String(error);
         logger.log('warn', 'informer.failed', {kind: scope.kind.kind, message, backoff});
-        await this.#pause(backoff * (0.5 + random.u32() / 2 ** 32));
+        await this.#pause(jitteredDelayMs(delays, failures, {jitter: 'around', random}));
+        failures += 1;
       }
     }
   }

@@ -5,6 +5,7 @@
  * worker at a time, and added meanwhile it comes again afterwards; of several delays of one key the
  * shortest counts. Keys of high priority (what is unhealthy or was deleted) go first.
  */
+import {retryDelayMs} from '#server/base/retry-delay.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Key} from './api.ts';
 import {TokenBucket} from './token-bucket.ts';
@@ -17,8 +18,7 @@ export interface KeyQueueOptions {
 
 export type Priority = 'high' | 'low';
 
-const BACKOFF_MS_MIN = 5;
-const BACKOFF_MS_MAX = 300_000;
+const delays = {firstMs: 5, mostMs: 300_000} as const;
 const RATE = {perSecond: 10, burst: 100};
 
 /** What metrics read; names as in client-go. */
@@ -86,7 +86,8 @@ export class KeyQueue {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
     this.#retries++;
-    const backoff = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** Math.min(failures, 30));
+    const backoff = retryDelayMs(delays, failures);
+    // A fifth more at most, as in client-go.
     const jitter = 1 + (this.#options.random.u32() / 2 ** 32) * 0.2;
     this.addAfter(key, Math.max(backoff * jitter, this.#bucket.take()));
   }

@@ -8,6 +8,7 @@
  *
  * Source: docs/cluster.md.
  */
+import {retryDelayMs} from '#server/base/retry-delay.ts';
 import type {ClusterState} from './cluster.ts';
 import {localLag, localPeer} from './readiness.ts';
 
@@ -53,8 +54,7 @@ interface Attempts {
   readonly isGivenUp: boolean;
 }
 
-const pauseMsMin = 10_000;
-const pauseMsMax = 600_000;
+const takeDelays = {firstMs: 10_000, mostMs: 600_000} as const;
 const handOverPauseMs = 60_000;
 
 export class ReplicaRepairPolicy {
@@ -150,8 +150,8 @@ export class ReplicaRepairPolicy {
 const noAttempts: Attempts = {count: 0, nextAt: Number.NEGATIVE_INFINITY, isGivenUp: false};
 
 function attempted({count}: Attempts, now: number, attemptsMax: number): Attempts {
-  const pauseMs = Math.min(pauseMsMax, pauseMsMin * 2 ** count);
-  return {count: count + 1, nextAt: now + pauseMs, isGivenUp: count >= attemptsMax};
+  const nextAt = now + retryDelayMs(takeDelays, count);
+  return {count: count + 1, nextAt, isGivenUp: count >= attemptsMax};
 }
 
 /** A member whose leader is known. */

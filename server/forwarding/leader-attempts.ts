@@ -10,12 +10,12 @@
  * did nothing or both together do it once. Why: docs/design/0021-forwarding-and-reads.md.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {retryDelayMs} from '#server/base/retry-delay.ts';
 import {type Cluster, type HttpAddress, isSameAddress} from '#server/cluster/cluster.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 
 /** The same leader is asked again after this when it refused or did not answer: at first soon. */
-const pauseMsMin = 5;
-const pauseMsMax = 50;
+const delays = {firstMs: 5, mostMs: 50} as const;
 
 /** Why an attempt did not come to an answer. */
 export interface NoAnswer {
@@ -67,7 +67,7 @@ export class LeaderAttempts<A extends HttpAddress> {
     const {attempt, isRepeatable, gone, clientGone, waitMs} = request;
     let deadline = clock.monotonic() + waitMs;
     let unanswered: string | undefined;
-    for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
+    for (let failures = 0; ; failures += 1) {
       if (cluster.isLeader) return undefined;
       if (unanswered === undefined && cluster.wasRemoved) throw removedFromCluster();
       if (gone()) throw clientGone();
@@ -85,7 +85,9 @@ export class LeaderAttempts<A extends HttpAddress> {
       const restMs = deadline - clock.monotonic();
       if (restMs <= 0) throw unanswered === undefined ? noLeader(waitMs) : unknown(unanswered);
       if (target === undefined) await cluster.whenLeaderKnown(restMs);
-      else if (isSameAddress(target, leader())) await this.#changeWithin(Math.min(pauseMs, restMs));
+      else if (isSameAddress(target, leader())) {
+        await this.#changeWithin(Math.min(retryDelayMs(delays, failures), restMs));
+      }
     }
   }
 

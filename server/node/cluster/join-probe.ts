@@ -10,6 +10,7 @@
  * Source: docs/cluster.md.
  */
 import {hostAndPort} from '#server/base/addresses.ts';
+import {retryDelayMs} from '#server/base/retry-delay.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -44,8 +45,7 @@ export interface JoinProbeOptions {
 
 const stepMs = 500;
 const firstDelayMsMax = 3_000;
-const retryMsMin = 2_000;
-const retryMsMax = 60_000;
+const retryDelays = {firstMs: 2_000, mostMs: 60_000} as const;
 const askMs = 5_000;
 /** A leader answers when the change is committed. */
 const joinMs = 90_000;
@@ -77,7 +77,7 @@ export function startJoinProbe(
 export class JoinProbe {
   readonly #options: JoinProbeOptions;
   #cancel: () => void;
-  #retryMs = retryMsMin;
+  #probes = 0;
 
   /** Begins after a moment, which grows with the number of the pod: they start together. */
   constructor(options: JoinProbeOptions) {
@@ -102,11 +102,11 @@ export class JoinProbe {
     if (wasMember()) {
       const reason = await this.#ask(state);
       // Its leader may not have been elected yet.
-      const level = this.#retryMs === retryMsMin ? 'info' : 'warn';
+      const level = this.#probes === 0 ? 'info' : 'warn';
       logger.log(level, 'cluster.not-joined', {peer: applicant.id, reason});
     }
-    this.#cancel = timers.after(this.#retryMs, () => void this.#probe());
-    this.#retryMs = Math.min(retryMsMax, this.#retryMs * 2);
+    this.#cancel = timers.after(retryDelayMs(retryDelays, this.#probes), () => void this.#probe());
+    this.#probes += 1;
   }
 
   /** Why this server is no member yet, for people. */

@@ -8,6 +8,7 @@
  * a timeout or an unreachable host prove nothing and are never `lost`.
  */
 import {isIP, type Socket} from 'node:net';
+import {jitteredDelayMs} from '#server/base/retry-delay.ts';
 import type {Random, Timers} from '#server/platform/clock.ts';
 import type {Hello} from './handshake.ts';
 import type {PeerAddress} from '../peer-transport.ts';
@@ -35,8 +36,7 @@ export interface OutgoingLinkOptions {
   readonly speak: (socket: Socket, listener: ChannelListener) => PeerChannel;
 }
 
-const retryMsMin = 5;
-const retryMsMax = 1_000;
+const dialDelays = {firstMs: 5, mostMs: 1_000} as const;
 /** Pauses after which a reset dial is repeated when a connection broke, the last one first. */
 const suspiciousPausesMs = [32, 16, 8, 4, 2] as const;
 
@@ -176,9 +176,8 @@ export class OutgoingLink {
 
   #failed(obstacle: string): void {
     this.#listener.obstructed(obstacle);
-    const pauseMs = Math.min(retryMsMin * 2 ** this.#failures++, retryMsMax);
-    // Half to one and a half of it: peers that lost the same one do not come back in step.
-    this.#retryAfter(pauseMs * (0.5 + this.#options.random.u32() / 2 ** 32));
+    const {random} = this.#options;
+    this.#retryAfter(jitteredDelayMs(dialDelays, this.#failures++, {jitter: 'around', random}));
     this.#options.hosts.forget(this.#options.peer.host);
   }
 

@@ -7,6 +7,7 @@
  * attempt has less to do. What cannot be a snapshot is not asked for again.
  */
 import {Corruption} from '#server/base/errors.ts';
+import {retryDelayMs} from '#server/base/retry-delay.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {type Downloaded, type DownloadOptions, downloadSnapshot} from './download.ts';
@@ -44,6 +45,7 @@ export async function fetchSnapshot(
   requested: SnapshotRequest,
 ): Promise<Downloaded> {
   const {timers, logger, retries, retryBaseMs} = options;
+  const delays = {firstMs: retryBaseMs, mostMs: Number.POSITIVE_INFINITY};
   for (let attempt = 0; ; attempt++) {
     try {
       return await fetchOnce(options, requested);
@@ -53,7 +55,7 @@ export async function fetchSnapshot(
       logger.log('warn', 'snapshot.fetch-failed', {attempt: attempt + 1, reason});
       if (isFinal || attempt >= retries || !(error instanceof PeerFailure)) throw error;
     }
-    await pause(timers, retryBaseMs * 2 ** attempt, requested.signal);
+    await pause(timers, retryDelayMs(delays, attempt), requested.signal);
   }
 }
 

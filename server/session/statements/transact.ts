@@ -18,6 +18,7 @@
 import {assert} from '#server/base/assert.ts';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
+import {jitteredDelayMs} from '#server/base/retry-delay.ts';
 import type {CommitOutcome, LogIndex} from '#server/transactions/commit.ts';
 import type {RecordWriter} from '#server/records/records.ts';
 import type {Contention} from './contention.ts';
@@ -262,6 +263,8 @@ async function behind({options, data, readFrom}: Attempt): Promise<LogIndex | un
 /** Attempts that do not pause: work so short that others win so often gets a chance by chance. */
 const eagerAttempts = 30;
 
+const conflictDelays = {firstMs: 1, mostMs: 50} as const;
+
 /**
  * Waits before another attempt. Full jitter unless the pause is given: those who collided do not
  * collide again in step.
@@ -279,7 +282,7 @@ export async function backOff(
   },
 ): Promise<void> {
   requireGoing(signal);
-  const delayMs = waitMs ?? (random.u32() / 2 ** 32) * Math.min(50, 2 ** attempt);
+  const delayMs = waitMs ?? jitteredDelayMs(conflictDelays, attempt, {jitter: 'full', random});
   await new Promise<void>(resolve => timers.after(delayMs, resolve));
 }
 
