@@ -8,7 +8,7 @@
 import {join} from 'node:path';
 import {type Image, packImage} from './archive.ts';
 import {billOfMaterials} from './bill-of-materials.ts';
-import {packLayer} from './layer.ts';
+import {type Layer, packLayer} from './layer.ts';
 import {baseFiles, type Machine, nodeFiles, type Part, userId} from './runtime-files.ts';
 import type {ImageRow} from './image-row.ts';
 
@@ -31,10 +31,12 @@ export interface BuiltImage {
 
 const license = 'Apache-2.0';
 
+/** @param packed - The layers of images built before, of which this one may have some. */
 export async function buildImage(
   row: ImageRow,
   machine: Machine,
   release: Release,
+  packed: Map<string, Layer> = new Map(),
 ): Promise<BuiltImage> {
   const native = row.native.map(path => join(machine.root, path));
   const parts: readonly Part[] = [
@@ -43,7 +45,7 @@ export async function buildImage(
     await row.application(machine.root),
   ];
   const layers = [];
-  for (const {files} of parts) layers.push(await packLayer(files, release.created));
+  for (const {files} of parts) layers.push(await packLayer(files, release.created, packed));
   const name = `svc/${row.name}`;
   const image: Image = {
     name: `${name}:${release.version}`,

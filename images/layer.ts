@@ -21,11 +21,23 @@ export interface Layer {
 
 const gzipLevel = 6;
 
-/** @param time - The one time that all files get. */
-export async function packLayer(files: readonly ImageFile[], time: Date): Promise<Layer> {
+/**
+ * @param time - The one time that all files get.
+ * @param packed - What was packed before, by the digest of its tar: not compressed once more.
+ */
+export async function packLayer(
+  files: readonly ImageFile[],
+  time: Date,
+  packed: Map<string, Layer> = new Map(),
+): Promise<Layer> {
   const tar = await packTar(completed(files), time);
+  const diffId = digestOf(tar);
+  const before = packed.get(diffId);
+  if (before !== undefined) return before;
   const bytes = gzipSync(tar, {level: gzipLevel});
-  return {bytes, digest: digestOf(bytes), diffId: digestOf(tar), unpackedBytes: tar.length};
+  const layer = {bytes, digest: digestOf(bytes), diffId, unpackedBytes: tar.length};
+  packed.set(diffId, layer);
+  return layer;
 }
 
 /** A tar of `files` as they come. */

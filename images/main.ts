@@ -10,6 +10,7 @@ import {existsSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {type BuiltImage, buildImage, type Release} from './build-image.ts';
 import {imageTable} from './image-table.ts';
+import type {Layer} from './layer.ts';
 import type {Machine} from './runtime-files.ts';
 import {writeImage} from './write-image.ts';
 
@@ -18,13 +19,14 @@ const folder = join(root, 'dist/images');
 
 async function main(): Promise<void> {
   const release = readRelease();
+  const packed = new Map<string, Layer>();
   for (const row of imageTable) {
     const missing = row.sources.find(path => !existsSync(join(root, path)));
     if (missing !== undefined) {
       console.log(`svc/${row.name}: not in this version, which has no ${missing}`);
       continue;
     }
-    const built = await buildImage(row, {root, architecture: architecture()}, release);
+    const built = await buildImage(row, {root, architecture: architecture()}, release, packed);
     writeImage(folder, row.name, built);
     console.log(describe(built, `dist/images/${row.name}.tar`));
   }

@@ -1,6 +1,9 @@
 /**
- * The image of the server as it is built: the same bytes twice, small, without a shell, and a
- * server that runs in nothing but its files, as a user without rights.
+ * The images of the table as they are built: small, labelled, each with its bill of materials
+ * beside it; that of the server is the same bytes twice, without a shell, and a server runs in
+ * nothing but its files, as a user without rights.
+ *
+ * One file, since the layer of Node.js, which they share, takes most of the time.
  */
 import assert from 'node:assert/strict';
 import {spawn, spawnSync} from 'node:child_process';
@@ -10,6 +13,8 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
+  readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -19,22 +24,38 @@ import {createInterface} from 'node:readline';
 import {before, test} from 'node:test';
 import {type BuiltImage, buildImage} from './build-image.ts';
 import {completed, type ImageFile} from './image-file.ts';
+import type {ImageRow} from './image-row.ts';
+import {imageTable} from './image-table.ts';
+import type {Layer} from './layer.ts';
 import {baseFiles, type Machine, nodeFiles, userId} from './runtime-files.ts';
 import {serverImage} from './server-image.ts';
+import {openArchive} from './testing-archive.ts';
+import {writeImage} from './write-image.ts';
 
 const root = join(import.meta.dirname, '..');
 const password = 'only-for-a-test';
 const program = ['/usr/local/bin/svc'];
 const isRoot = process.getuid?.() === 0;
 const native = serverImage.native.map(path => join(root, path));
-const skip = native.every(path => existsSync(path)) ? false : 'make rocksdb has not run here';
+const unbuilt = (row: ImageRow): string | false =>
+  row.native.every(path => existsSync(join(root, path))) ? false : 'make rocksdb has not run here';
+const skip = unbuilt(serverImage);
 const architecture: Machine['architecture'] = process.arch === 'arm64' ? 'arm64' : 'x64';
 const machine = {root, architecture};
 const release = {version: '1.2.3', revision: 'abc', created: new Date('2026-11-01T00:00:00Z')};
 
+/** On its way, in bytes. */
+const largest: Readonly<Record<string, number>> = {server: 60e6, operator: 55e6};
+
+/** Layers of the images that were built, so that what they share is compressed once. */
+const packed = new Map<string, Layer>();
 let image: BuiltImage;
+let files: readonly ImageFile[];
 before(async () => {
-  if (skip === false) image = await buildImage(serverImage, machine, release);
+  if (skip !== false) return;
+  image = await buildImage(serverImage, machine, release, packed);
+  const {files: own} = await serverImage.application(root);
+  files = completed([...baseFiles(machine, native).files, ...nodeFiles(machine).files, ...own]);
 });
 
 test('an image that is built twice has one digest', {skip}, async () => {
@@ -43,8 +64,8 @@ test('an image that is built twice has one digest', {skip}, async () => {
   assert.equal(again.billOfMaterials, image.billOfMaterials);
 });
 
-test('nothing but Node.js and svc can be run in it', {skip}, async () => {
-  const programs = (await filesOf())
+test('nothing but Node.js and svc can be run in it', {skip}, () => {
+  const programs = files
     .filter(file => file.kind === 'file' && ((file.mode ?? 0) & 0o111) !== 0)
     .map(({path}) => path)
     .filter(path => !/\.so(\.\d+)*$|\.node$/.test(path));
@@ -63,13 +84,59 @@ test('the bill of materials names what is inside', {skip}, () => {
   }
 });
 
+for (const row of imageTable) {
+  const title = `svc/${row.name} is small, labelled, and has its bill beside it`;
+  test(title, {skip: unbuilt(row)}, async () => {
+    const built = row === serverImage ? image : await buildImage(row, machine, release, packed);
+    const max = largest[row.name] ?? 0;
+    assert.ok(built.compressedBytes <= max, `${built.compressedBytes} of ${max} bytes`);
+
+    const folder = mkdtempSync(join(tmpdir(), 'svc-images-'));
+    try {
+      writeImage(folder, row.name, built);
+      const written = [`${row.name}.cdx.json`, `${row.name}.tar`];
+      assert.deepEqual(readdirSync(folder).toSorted(), written);
+      const {read} = await openArchive({bytes: readFileSync(join(folder, `${row.name}.tar`))});
+      const [saved] = read('manifest.json') as [{Config: string}];
+      const {config} = read(saved.Config) as {config: Record<string, unknown>};
+      const label = 'org.opencontainers.image';
+      assert.deepEqual(config['Labels'], {
+        [`${label}.title`]: row.title,
+        [`${label}.description`]: row.description,
+        [`${label}.version`]: '1.2.3',
+        [`${label}.revision`]: 'abc',
+        [`${label}.created`]: '2026-11-01T00:00:00.000Z',
+        [`${label}.licenses`]: 'Apache-2.0',
+        [`${label}.vendor`]: 'Svc',
+      });
+      assert.equal(config['User'], '65532:65532');
+      assert.equal(config['StopSignal'], 'SIGTERM');
+
+      const bill = JSON.parse(readFileSync(join(folder, `${row.name}.cdx.json`), 'utf8')) as {
+        readonly bomFormat: string;
+        readonly specVersion: string;
+        readonly metadata: {readonly component: {readonly name: string; readonly purl: string}};
+        readonly components: readonly {readonly name: string}[];
+      };
+      assert.deepEqual([bill.bomFormat, bill.specVersion], ['CycloneDX', '1.6']);
+      const {component} = bill.metadata;
+      assert.equal(component.name, `svc/${row.name}`);
+      const {manifests} = read('index.json') as {manifests: [{digest: string}]};
+      assert.ok(component.purl.endsWith(encodeURIComponent(manifests[0].digest)), component.purl);
+      assert.ok(bill.components.some(({name}) => name === 'node'));
+    } finally {
+      rmSync(folder, {recursive: true, force: true});
+    }
+  });
+}
+
 const unable = skip || (isRoot ? false : 'only root may change the root directory');
 
 test('a server starts, answers and stops in it', {skip: unable}, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-image-'));
   try {
     chmodSync(folder, 0o755);
-    for (const file of await filesOf()) unpack(folder, file);
+    for (const file of files) unpack(folder, file);
     const {entrypoint, cmd, env} = serverImage.config(root);
     const inside = ['--userspec', `${userId}:${userId}`, folder];
     // The root of a container has a /proc, which a folder has not.
@@ -106,11 +173,6 @@ test('a server starts, answers and stops in it', {skip: unable}, async () => {
     rmSync(folder, {recursive: true, force: true});
   }
 });
-
-async function filesOf(): Promise<ImageFile[]> {
-  const {files} = await serverImage.application(root);
-  return completed([...baseFiles(machine, native).files, ...nodeFiles(machine).files, ...files]);
-}
 
 function unpack(folder: string, file: ImageFile): void {
   const path = join(folder, file.path);
