@@ -19,7 +19,7 @@ export interface FileOutcome {
   readonly ms: number;
 }
 
-const loaded = join(import.meta.dirname, 'compile-cache.ts');
+const loaded = join(import.meta.dirname, 'quick-loading.ts');
 
 /** Runs `file`, a path below `root`. Whoever must not wait for it forever ends its process. */
 export async function runTestFile(root: string, file: string): Promise<FileOutcome> {

@@ -1,0 +1,34 @@
+/**
+ * Is loaded before a test file, since most of a small one's time is the loading of sources, and
+ * most files load the same ones. What was compiled of a source is kept for the files after it, and
+ * imports among our own sources are resolved by their names alone, without a look at the disk or at
+ * the maps of package.json. Loading the services of a server takes 0.4 s of a processor with both,
+ * 0.6 s without the second, and 1.6 s without either.
+ */
+import {enableCompileCache, registerHooks} from 'node:module';
+import {join} from 'node:path';
+import {pathToFileURL} from 'node:url';
+
+const root = join(import.meta.dirname, '../../..');
+enableCompileCache(join(root, '.cache/tests'));
+
+const rootUrl = `${pathToFileURL(root).href}/`;
+const packagesUrl = `${rootUrl}node_modules/`;
+/** The rows of `imports` in package.json. */
+const mapped = /^#(?=(?:server|operator|examples|images)\/)/;
+
+/** Whose importer is one of our sources, and names a source by its whole path. */
+function urlOf(specifier: string, importer: string | undefined): string | undefined {
+  if (!specifier.endsWith('.ts') || importer === undefined) return undefined;
+  if (!importer.startsWith(rootUrl) || importer.startsWith(packagesUrl)) return undefined;
+  if (mapped.test(specifier)) return rootUrl + specifier.slice(1);
+  return specifier.startsWith('.') ? new URL(specifier, importer).href : undefined;
+}
+
+registerHooks({
+  resolve(specifier, context, next) {
+    const url = urlOf(specifier, context.parentURL);
+    if (url === undefined) return next(specifier, context);
+    return {url, format: 'module-typescript', shortCircuit: true};
+  },
+});
