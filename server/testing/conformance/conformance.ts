@@ -140,6 +140,7 @@ function given(name: string): string | undefined {
 export async function runSuite(
   name: string,
   directory: string | undefined,
+  {isWhole}: Pick<SuiteSource, 'isWhole'>,
 ): Promise<{readonly outcome: SuiteOutcome; readonly verdict: Verdict}> {
   const suite = suites[name];
   if (suite === undefined) {
@@ -152,6 +153,7 @@ export async function runSuite(
   const source = {
     password: recordedPassword,
     shared: sharedFolder(),
+    isWhole,
     directory,
     skipped: Object.keys(baseline.skipped),
   };
@@ -183,7 +185,7 @@ async function main(): Promise<number> {
   const path = given('REPORT');
   try {
     const startedAt = performance.now();
-    const {outcome, verdict} = await runSuite(suite, directory);
+    const {outcome, verdict} = await runSuite(suite, directory, {isWhole: true});
     const elapsedMs = Math.round(performance.now() - startedAt);
     if (path !== undefined) {
       const report = reportOf(suite, {outcome, verdict, elapsedMs});

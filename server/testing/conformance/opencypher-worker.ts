@@ -2,11 +2,14 @@
  * Runs cases of the openCypher suite, each in a database of its own; one worker of several.
  *
  * In-process: a session service over a real engine. What a case needs of a server is its session;
- * the routes have tests of their own.
+ * the routes have tests of their own. To make and drop a store takes most of a case's time, and a
+ * language does not see which one it is, so that most cases have the memory twin under them.
  */
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {parentPort, workerData} from 'node:worker_threads';
+import {Machine} from '#server/simulation/machine.ts';
+import {SimulatedStores} from '#server/simulation/simulated-stores.ts';
 import type {Value} from '#server/model/value.ts';
 import {root, ServiceWorld, type TestDatabase} from '../worlds/service-world.ts';
 import {runCase} from './opencypher-case.ts';
@@ -17,6 +20,8 @@ export interface WorkerTask {
   readonly cases: readonly Case[];
   /** Where the named graphs lie. */
   readonly graphs: string;
+  /** Whether they run over RocksDB. */
+  readonly onDisk: boolean;
 }
 
 export interface CaseOutcome {
@@ -46,11 +51,13 @@ async function runText(
 }
 
 async function main(port: NonNullable<typeof parentPort>, task: WorkerTask): Promise<void> {
-  const world = await ServiceWorld.open();
+  const stores = () => (task.onDisk ? {} : {stores: new SimulatedStores(new Machine())});
+  const world = await ServiceWorld.open({}, stores());
   try {
     for (const one of task.cases) {
       const procedures = proceduresOf(one);
-      const own = procedures.length === 0 ? world : await ServiceWorld.open({}, {procedures});
+      const own =
+        procedures.length === 0 ? world : await ServiceWorld.open({}, {procedures, ...stores()});
       const database = await own.database([]);
       let lines: readonly string[];
       try {

@@ -59,6 +59,8 @@ export interface SuiteSource {
   readonly directory: string | undefined;
   /** Names, or beginnings of names ending in `*`, that are not judged. */
   readonly skipped: readonly string[];
+  /** Whether nothing may be spared to be quick, as `make conformance` asks for. */
+  readonly isWhole: boolean;
 }
 
 /** Whether `name` is meant by `pattern`: the same, or begun by it where it ends in `*`. */

@@ -12,7 +12,7 @@ import {type Engine, openEngine} from '#server/engine/engine.ts';
 import type {CommitPipeline} from '#server/transactions/commit-pipeline.ts';
 import {commitTasks, nodeScheduler} from '#server/node/commit/commit-tasks.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
-import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
+import {createDiskStoreFactory, type StoreFactory} from '#server/engine/store-factory.ts';
 
 export interface InlineEngine {
   readonly engine: Engine;
@@ -27,6 +27,8 @@ export interface InlineEngineOptions {
   readonly reportsLate?: boolean;
   /** Where it lies, and stays after `close`. Default: a directory of its own. */
   readonly rootPath?: string;
+  /** Where its stores come from. Default: RocksDB on disk. */
+  readonly stores?: StoreFactory;
   /** Bytes that one transaction may write. Default: the engine's. */
   readonly writeBytesMax?: number;
 }
@@ -34,6 +36,7 @@ export interface InlineEngineOptions {
 export async function openInlineEngine({
   reportsLate = false,
   rootPath,
+  stores,
   writeBytesMax = defaultEngineSettings.transaction.writeBytesMax,
 }: InlineEngineOptions = {}): Promise<InlineEngine> {
   const base = rootPath === undefined ? mkdtempSync(join(tmpdir(), 'svc-inline-')) : undefined;
@@ -46,7 +49,7 @@ export async function openInlineEngine({
     timers: createTimers(),
     random: createRandom(),
     logger: {log: () => {}},
-    stores: createDiskStoreFactory(disk, openStore),
+    stores: stores ?? createDiskStoreFactory(disk, openStore),
     settings: {
       ...defaultEngineSettings,
       segmentBytes: 1 << 20,
