@@ -3,7 +3,7 @@
  * give them; root sees everything, others their own.
  */
 import type {ScheduledJob} from '#server/schedule/scheduler.ts';
-import type {RunningQuery} from '#server/session/session.ts';
+import type {RunningQuery, RunningTransaction} from '#server/session/session.ts';
 import {argument, optional} from './arguments.ts';
 import {type AdministrationCall, command} from './command.ts';
 
@@ -89,7 +89,7 @@ export const runningWorkCommands = {
         busy: transaction.busy ?? false,
         runningQueries: transaction.queryIds ?? [],
         server,
-        ...(transaction.tag === undefined ? {} : {tag: transaction.tag}),
+        ...told(transaction),
       }));
     },
   }),
@@ -158,18 +158,26 @@ async function terminate(
 }
 
 function row(query: RunningQuery, server: string) {
-  const {id, database, user, language, text, startedAt, elapsedMs, tag} = query;
+  const {id, database, user, protocol, language, text, startedAt, elapsedMs} = query;
   return {
     id,
     database,
     user,
-    protocol: 'http',
+    protocol,
     language,
     text,
     startedAt,
     elapsedMs,
     terminating: false,
     server,
+    ...told(query),
+  };
+}
+
+/** What the client says of itself, where it does. */
+function told({tag, clientName}: Pick<RunningTransaction, 'tag' | 'clientName'>) {
+  return {
     ...(tag === undefined ? {} : {tag}),
+    ...(clientName === undefined ? {} : {clientName}),
   };
 }

@@ -94,8 +94,10 @@ async function valueOf(
   switch (call.kind) {
     case 'prepare':
       return await service.prepare(principal, statementOf(call.request, signal));
-    case 'begin':
-      return await service.begin(principal, call.database, call.isolation, {tag: call.tag});
+    case 'begin': {
+      const {database, isolation, tag, clientName} = call;
+      return await service.begin(principal, database, isolation, {tag, clientName});
+    }
     case 'commit':
       return await service.commit(principal, call.database, call.transactionId, call.requestId);
     case 'rollback':

@@ -100,9 +100,9 @@ export class ClusterService implements Service {
 
   async begin(...given: Parameters<Service['begin']>): Promise<string> {
     const [principal, database, isolation, context = {}] = given;
-    const {tag, connection, timeoutMs} = context;
+    const {tag, clientName, connection, timeoutMs} = context;
     const known = connection && this.#connections.get(connection);
-    const call: LeaderCall = {kind: 'begin', database, isolation, tag};
+    const call: LeaderCall = {kind: 'begin', database, isolation, tag, clientName};
     const id = await this.#options.placement.carryOut<string | {readonly id: string}>({
       ...this.#leaders,
       here: () => {
@@ -131,26 +131,36 @@ export class ClusterService implements Service {
     database: string,
     transactionId: string,
     requestId: string | undefined,
+    context: session.RequestContext = {},
   ): Promise<void> {
     const call: LeaderCall = {kind: 'commit', database, transactionId, requestId};
-    const isRepeatable = requestId !== undefined;
+    const asked = {
+      ...plainly(principal),
+      timeoutMs: context.timeoutMs,
+      isRepeatable: requestId !== undefined,
+    };
     await this.#options.placement.carryOut<true>({
       ...this.#leaders,
-      here: () => this.#local.commit(principal, database, transactionId, requestId).then(isDone),
-      atLeader: async () =>
-        (await this.#value(() => call, {...plainly(principal), isRepeatable})) && true,
+      here: () =>
+        this.#local.commit(principal, database, transactionId, requestId, context).then(isDone),
+      atLeader: async () => (await this.#value(() => call, asked)) && true,
       mayMove: () => false,
     });
     this.#forget(transactionId);
   }
 
-  async rollback(principal: Principal, database: string, transactionId: string): Promise<void> {
+  async rollback(
+    principal: Principal,
+    database: string,
+    transactionId: string,
+    context: session.RequestContext = {},
+  ): Promise<void> {
     const call: LeaderCall = {kind: 'rollback', database, transactionId, requestId: undefined};
+    const asked = {...plainly(principal), timeoutMs: context.timeoutMs, isRepeatable: true};
     await this.#options.placement.carryOut<true>({
       ...this.#leaders,
-      here: () => this.#local.rollback(principal, database, transactionId).then(isDone),
-      atLeader: async () =>
-        (await this.#value(() => call, {...plainly(principal), isRepeatable: true})) && true,
+      here: () => this.#local.rollback(principal, database, transactionId, context).then(isDone),
+      atLeader: async () => (await this.#value(() => call, asked)) && true,
     });
     this.#forget(transactionId);
   }

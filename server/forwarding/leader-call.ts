@@ -30,6 +30,8 @@ export type LeaderCall =
       readonly database: string;
       readonly isolation: Parameters<Service['begin']>[2];
       readonly tag: string | undefined;
+      /** Absent also where an older member asks. */
+      readonly clientName?: string | undefined;
     }
   | {
       readonly kind: 'commit' | 'rollback';

@@ -409,10 +409,10 @@ export class SessionService implements Service {
     principal: Principal,
     database: string,
     isolation: Isolation,
-    {tag, connection}: TransactionContext = {},
+    {tag, clientName, connection}: TransactionContext = {},
   ): Promise<string> {
     const session = this.#databases.openFor(principal, database);
-    const owner = {user: principal.name, tag, connection};
+    const owner = {user: principal.name, tag, clientName, connection};
     return Promise.resolve(this.#transactions.begin(owner, session, isolation));
   }
 

@@ -49,6 +49,8 @@ export interface RequestContext {
   readonly timeoutMs?: number | undefined;
   /** Free text by which queries and transactions are listed and terminated. */
   readonly tag?: string | undefined;
+  /** What its client calls itself: queries and transactions are listed with it. */
+  readonly clientName?: string | undefined;
   /** What stands for the connection of its client: the same object for all that comes by it. */
   readonly connection?: object | undefined;
   /** Aborts it: the client went away. */
@@ -154,6 +156,8 @@ export interface RunningQuery {
   readonly language: string;
   readonly text: string;
   readonly user: string;
+  readonly protocol: string;
+  readonly clientName: string | undefined;
   readonly tag: string | undefined;
   readonly startedAt: number;
   readonly elapsedMs: number;
@@ -167,6 +171,8 @@ export interface RunningTransaction {
   readonly startedAt: number;
   readonly elapsedMs: number;
   readonly idleMs: number;
+  /** What the client of the begin calls itself. */
+  readonly clientName?: string | undefined;
   /** Free text that the begin carried. */
   readonly tag?: string | undefined;
   /** Whether a statement runs in it now, and the ids of those queries. */
@@ -284,14 +290,24 @@ export interface Service {
     isolation: Isolation,
     context?: TransactionContext,
   ): Promise<string>;
+  /**
+   * Commits a transaction; on its way to the leader for no longer than `context` says. It is not
+   * taken back when its client goes.
+   */
   commit(
     principal: Principal,
     database: string,
     transactionId: string,
     requestId: string | undefined,
+    context?: RequestContext,
   ): Promise<void>;
   /** Ending an unknown session is done already: no error. */
-  rollback(principal: Principal, database: string, transactionId: string): Promise<void>;
+  rollback(
+    principal: Principal,
+    database: string,
+    transactionId: string,
+    context?: RequestContext,
+  ): Promise<void>;
   transactionIsLive(principal: Principal, database: string, transactionId: string): boolean;
 
   /** Names that the principal may see, sorted. */

@@ -414,7 +414,7 @@ test('parameters keep 64 bits, doubles and markers', async () => {
 test('a transaction lives by its header', async () => {
   const begun = await world.call('/begin/db', {
     body: {isolationLevel: 'REPEATABLE_READ'},
-    headers: {'X-Svc-Query-Tag': 'job-7'},
+    headers: {'X-Svc-Query-Tag': 'job-7', 'X-Svc-Client-Name': 'nightly 2'},
   });
   assert.equal(begun.status, 204);
   const id = String(begun.headers.get('svc-session-id'));
@@ -439,6 +439,7 @@ test('a transaction lives by its header', async () => {
         runningQueries: [],
         server: 'svc_0',
         tag: 'job-7',
+        clientName: 'nightly 2',
       },
     ],
   });

@@ -155,6 +155,8 @@ export class RunningQueries {
         language: request.language,
         text: withoutSecrets(request.text),
         user,
+        protocol: request.protocol ?? 'http',
+        clientName: request.clientName,
         tag: request.tag,
         startedAt: now - elapsedMs,
         elapsedMs,

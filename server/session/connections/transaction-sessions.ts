@@ -38,6 +38,7 @@ interface OpenSession {
   /** The moment on the clock that nobody sets. */
   readonly begunMs: number;
   readonly tag: string | undefined;
+  readonly clientName: string | undefined;
   /** It ends with it, and is not idle before. */
   readonly connection: ClientConnection | undefined;
   lastUsedMs: number;
@@ -66,6 +67,8 @@ export interface SessionOwner {
   readonly user: string;
   /** Free text by which the transaction is listed. */
   readonly tag?: string | undefined;
+  /** What its client calls itself. */
+  readonly clientName?: string | undefined;
   /** Ends the session when it ends; absent: the session ends when it is idle. */
   readonly connection?: ClientConnection | undefined;
 }
@@ -180,7 +183,8 @@ export class TransactionSessions {
   }
 
   /** Opens a session; its id. @throws {Refusal} `admission.full`. */
-  add({user, tag, connection}: SessionOwner, database: string, transaction: Transaction): string {
+  add(owner: SessionOwner, database: string, transaction: Transaction): string {
+    const {user, tag, clientName, connection} = owner;
     this.#checkRoom(user);
     this.#counts.set(user, this.#countOf(user) + 1);
     const id = `AS-${uuidOf(this.#random)}`;
@@ -195,6 +199,7 @@ export class TransactionSessions {
       startedAt: this.#clock.now(),
       begunMs: this.#clock.monotonic(),
       tag,
+      clientName,
       connection,
       lastUsedMs: this.#clock.monotonic(),
       busy: false,
@@ -306,6 +311,7 @@ export class TransactionSessions {
       elapsedMs: this.#clock.monotonic() - session.begunMs,
       idleMs: session.busy ? 0 : Math.round(now - session.lastUsedMs),
       tag: session.tag,
+      clientName: session.clientName,
       busy: session.busy,
     }));
   }

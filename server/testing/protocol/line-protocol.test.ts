@@ -33,6 +33,9 @@ for (const [place, open] of Object.entries(places)) {
     assert.deepEqual(await one.event(), {event: 'delete', type: 'Person'});
 
     assert.match(String((await one.ask('list databases'))['answer']), /db1/);
+    await one.ask('begin', {as: 'the tester'});
+    const begun = String((await one.ask('list transactions'))['answer']);
+    assert.match(begun, /"clientName":"the tester"/);
     await one.ask('create user {"name": "lina", "password": "lina-password"}');
     const lina = client();
     await lina.ask('login', {user: 'lina', password: 'lina-password'});

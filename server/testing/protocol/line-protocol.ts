@@ -75,7 +75,8 @@ class LineConnection {
     const database = text('database');
     const transactionId = given.has('transaction') ? text('transaction') : undefined;
     const {signal} = this.#client;
-    const scope = {database, transactionId, connection: this.#client, signal, protocol: 'line'};
+    const from = {signal, protocol: 'line', clientName: text('as') || undefined};
+    const scope = {database, transactionId, connection: this.#client, ...from};
     const values = (given.get('values') ?? new Map()) as MapValue;
     const plain = statementRequest(database, text('text'), values);
     const statement = {...plain, ...scope, language: text('language') || 'sql', limit: 0};
@@ -102,12 +103,11 @@ class LineConnection {
         return answerOf({deleted: await records.delete(parseRid(text('rid')) ?? new Rid(0, 0))});
       case 'load':
         return answerOf({loaded: await records.load(text('type'), given.get('records') as [])});
-      case 'begin': {
-        const id = await service.begin(who, database, 'READ_COMMITTED', scope);
-        return answerOf({transaction: id});
-      }
+      case 'begin':
+        return answerOf({transaction: await service.begin(who, database, 'READ_COMMITTED', scope)});
       case 'commit':
-        return service.commit(who, database, text('transaction'), undefined).then(() => done);
+        await service.commit(who, database, text('transaction'), undefined, scope);
+        return done;
       case 'subscribe':
         this.#subscription?.close();
         this.#subscription = this.#unlessGone(await service.changes(who, {database, filters}));

@@ -29,6 +29,7 @@ export interface StatementHead {
   readonly transactionId: string | undefined;
   readonly consistency: ReadConsistency | undefined;
   readonly tag: string | undefined;
+  readonly clientName?: string | undefined;
   /** The connection itself, which tells clients apart. */
   readonly connection: object;
   readonly signal: AbortSignal;
@@ -44,6 +45,7 @@ export function statementHead(exchange: Exchange): StatementHead {
     transactionId: exchange.header(sessionHeader),
     consistency: requestedConsistency(exchange),
     tag: queryTag(exchange),
+    clientName: clientName(exchange),
     connection: exchange.request.socket,
     signal: exchange.signal,
     receivedAt: exchange.begunAt,
@@ -86,6 +88,7 @@ export function statementOfBody(
       retries,
       requestId: undefined,
       tag: head.tag,
+      clientName: head.clientName,
       connection: head.connection,
       signal: head.signal,
       receivedAt: head.receivedAt,
@@ -119,6 +122,7 @@ export function statementOfPath(exchange: Exchange): Statement {
       retries: undefined,
       requestId: undefined,
       tag: queryTag(exchange),
+      clientName: clientName(exchange),
       connection: exchange.request.socket,
       signal: exchange.signal,
       receivedAt: exchange.begunAt,
@@ -128,14 +132,23 @@ export function statementOfPath(exchange: Exchange): Statement {
   };
 }
 
-const tagLengthMax = 256;
+const toldLengthMax = 256;
 
 /** The free text by which work is listed and ended. @throws {Refusal} `request.field`. */
 export function queryTag(exchange: Exchange): string | undefined {
-  const tag = exchange.header('x-svc-query-tag');
-  if (tag === undefined || tag === '') return undefined;
-  if (tag.length <= tagLengthMax && /^[\u0020-\u007e\u00a0-\u00ff]+$/.test(tag)) return tag;
-  const message = `X-Svc-Query-Tag takes at most ${tagLengthMax} printable characters`;
+  return told(exchange, 'X-Svc-Query-Tag');
+}
+
+/** What the client calls itself. @throws {Refusal} `request.field`. */
+export function clientName(exchange: Exchange): string | undefined {
+  return told(exchange, 'X-Svc-Client-Name');
+}
+
+function told(exchange: Exchange, name: string): string | undefined {
+  const text = exchange.header(name.toLowerCase());
+  if (text === undefined || text === '') return undefined;
+  if (text.length <= toldLengthMax && /^[\u0020-\u007e\u00a0-\u00ff]+$/.test(text)) return text;
+  const message = `${name} takes at most ${toldLengthMax} printable characters`;
   throw new Refusal('request.field', message);
 }
 

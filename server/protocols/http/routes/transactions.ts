@@ -9,7 +9,7 @@ import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
 import {checkFields, textField} from '../message/json-body.ts';
 import type {Route} from '../router.ts';
-import {queryTag} from './statement.ts';
+import {clientName, queryTag} from './statement.ts';
 
 export const transactionRoutes: readonly Route[] = [
   {path: '/begin/{database}', operations: {POST: {access: 'user', at: 'leader', run: begin}}},
@@ -28,7 +28,8 @@ async function begin(exchange: Exchange, principal: Principal): Promise<void> {
     exchange.sessionId = live;
     throw alreadyStarted();
   }
-  exchange.sessionId = await service.begin(principal, database, level, {tag: queryTag(exchange)});
+  const told = {tag: queryTag(exchange), clientName: clientName(exchange)};
+  exchange.sessionId = await service.begin(principal, database, level, told);
   exchange.answerEmpty(204);
 }
 
