@@ -11,7 +11,7 @@ import {readWhole} from '#server/platform/checked-file.ts';
 import type {Disk, File} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {fileMoment} from './moments.ts';
-import type {ServerEvent} from './server-events.ts';
+import type {ServerEvent} from './server-event.ts';
 
 export interface EventFilesOptions {
   readonly disk: Disk;

@@ -8,17 +8,7 @@
 import type {Logger, LogLevel} from '#server/platform/logger.ts';
 import {type EventFiles, requirePlainName} from './event-files.ts';
 import {eventMoment} from './moments.ts';
-
-export type EventType = 'HINT' | 'INFO' | 'WARNING' | 'CRITICAL';
-
-export interface ServerEvent {
-  /** `2026-11-20 22:21:56.799`, UTC. */
-  readonly time: string;
-  readonly type: EventType;
-  readonly component: string;
-  readonly db: string | null;
-  readonly message: string;
-}
+import type {EventType, ServerEvent} from './server-event.ts';
 
 const eventsMax = 1_000;
 

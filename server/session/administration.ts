@@ -7,7 +7,7 @@
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Figures} from '#server/monitoring/figures.ts';
 import type {QueryProfiler} from '#server/monitoring/query-profiler.ts';
-import type {ServerEvent} from '#server/monitoring/server-events.ts';
+import type {ServerEvent} from '#server/monitoring/server-event.ts';
 
 /** Facts about this server that never change while it runs. */
 export interface ServerIdentity {

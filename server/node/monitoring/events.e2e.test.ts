@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {statSync} from 'node:fs';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
-import type {ServerEvent} from '#server/monitoring/server-events.ts';
+import type {ServerEvent} from '#server/monitoring/server-event.ts';
 import {
   freePort,
   rootPassword,
