@@ -113,3 +113,37 @@ test('svc.sparseVectorScoringMinPostingsForPartitioning changes no answer', asyn
   assert.equal(await partsOf(50_000), 0);
   assert.ok((await partsOf(count / 4)) >= 4);
 });
+
+test('options of a sparse index act: weights of a byte, rare dimensions', async () => {
+  const own = await world.database([
+    'CREATE DOCUMENT TYPE S',
+    'CREATE PROPERTY S.d ARRAY_OF_INTEGERS',
+    'CREATE PROPERTY S.w ARRAY_OF_FLOATS',
+    "INSERT INTO S SET n = 'a', d = [1, 2], w = [100.25, 0.25]",
+    "INSERT INTO S SET n = 'b', d = [1], w = [100.5]",
+  ]);
+  const found = async (
+    options: string,
+    dimension: number,
+  ): Promise<readonly (readonly [unknown, number])[]> => {
+    await own.run(`CREATE INDEX ON S (d, w) LSM_SPARSE_VECTOR METADATA ${options}`);
+    const search = `vector.sparseNeighbors('S[d,w]', [${dimension}], [1.0], 5)`;
+    const rows = await own.run(`SELECT n, score FROM (SELECT expand(${search}))`);
+    await own.run('DROP INDEX `S[d,w]`');
+    return rows.map(({n, score}) => [n, Number(score)] as const);
+  };
+  assert.deepEqual(await found('{}', 1), [
+    ['b', 100.5],
+    ['a', 100.25],
+  ]);
+  // Rounded to a step that keeps the greatest weight of the record within a byte.
+  assert.deepEqual(await found('{"weightQuantization": "INT8"}', 1), [
+    ['b', 101],
+    ['a', 100],
+  ]);
+  // What is less than half a step has no entry.
+  assert.deepEqual(await found('{"weightQuantization": "INT8"}', 2), []);
+  const common = (await found('{"modifier": "IDF"}', 1))[0]?.[1] ?? 0;
+  const rare = (await found('{"modifier": "IDF"}', 2))[0]?.[1] ?? 0;
+  assert.ok(rare / 0.25 > common / 100.5, `${rare} of the rare one, ${common} of the common one`);
+});
