@@ -1,7 +1,7 @@
 /** What the operator makes of servers that hang, never end, or answer with nonsense. */
 import assert from 'node:assert/strict';
 import {once} from 'node:events';
-import {createServer, type RequestListener} from 'node:http';
+import {createServer, type RequestListener, type ServerResponse} from 'node:http';
 import {test} from 'node:test';
 import {AdminError, type AdminReason} from './admin.ts';
 import {HttpAdmin} from './http-admin.ts';
@@ -12,11 +12,18 @@ const statusSecondsMax = 8;
 const servers: readonly (readonly [string, RequestListener, AdminReason])[] = [
   ['never answers', () => {}, 'silent'],
   ['answers with half of it', (_, response) => response.writeHead(200, json).write('{'), 'silent'],
+  ['never ends its answer', (_, response) => pour(response.writeHead(200, json)), 'silent'],
   ['breaks off', (_, response) => response.destroy(), 'silent'],
   ['answers with no JSON', (_, response) => response.writeHead(200).end('<html>'), 'other'],
   ['answers with other JSON', (_, response) => response.writeHead(200, json).end('[1]'), 'other'],
   ['has an error of its own', (_, response) => response.writeHead(500).end(), 'other'],
 ];
+
+/** Writes as much as is taken, for as long as it is. */
+function pour(response: ServerResponse): void {
+  while (!response.destroyed && response.write(Buffer.alloc(1 << 20, ' '))) {}
+  response.once('drain', () => pour(response));
+}
 
 for (const [what, listener, reason] of servers) {
   test(`a server that ${what} is ${reason}, in time`, async () => {

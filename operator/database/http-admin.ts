@@ -28,6 +28,8 @@ const RESTORE_MS = 12 * 3_600_000;
 /** A follower of which nothing was heard for so long is not caught up, whatever its lag was. */
 const SILENT_MS = 10_000;
 const HOSTS_MAX = 512;
+/** Far beyond a list of archives of years: what is larger is no answer of a server. */
+const ANSWER_BYTES_MAX = 16 << 20;
 
 interface Asked {
   readonly method: string;
@@ -148,7 +150,11 @@ export class HttpAdmin implements ServerAdmin {
     const known = this.#endpoints.get(name);
     if (known !== undefined) return {...known, timeoutMillis};
     if (this.#endpoints.size >= HOSTS_MAX) this.close();
-    const made = endpoint(`http://${name}`, {connectionsMax: 4, timeoutMillis});
+    const made = endpoint(`http://${name}`, {
+      connectionsMax: 4,
+      timeoutMillis,
+      answerBytesMax: ANSWER_BYTES_MAX,
+    });
     this.#endpoints.set(name, made);
     return made;
   }

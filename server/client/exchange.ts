@@ -16,6 +16,8 @@ export interface Endpoint {
   readonly url: URL;
   readonly agent: http.Agent;
   readonly timeoutMillis: number;
+  /** A complete answer that is larger is not read to its end. Undefined: no limit. */
+  readonly answerBytesMax?: number | undefined;
 }
 
 /** What is sent. `body` is borrowed until the exchange settles. */
@@ -47,22 +49,30 @@ export interface Answer {
 /** Makes an endpoint with at most `connectionsMax` connections, each kept alive. */
 export function endpoint(
   url: string,
-  options: {connectionsMax: number; timeoutMillis: number},
+  options: {connectionsMax: number; timeoutMillis: number; answerBytesMax?: number},
 ): Endpoint {
   const parsed = new URL(url);
   const agentOptions = {keepAlive: true, maxSockets: options.connectionsMax};
   const agent =
     parsed.protocol === 'https:' ? new https.Agent(agentOptions) : new http.Agent(agentOptions);
-  return {url: parsed, agent, timeoutMillis: options.timeoutMillis};
+  const {timeoutMillis, answerBytesMax} = options;
+  return {url: parsed, agent, timeoutMillis, answerBytesMax};
 }
 
-/** Sends and reads the whole answer into memory. */
+/**
+ * Sends and reads the whole answer into memory.
+ *
+ * @throws {NotConnected | UnknownOutcome} as `exchangeStream`, and where the answer breaks off or
+ *   is larger than the endpoint allows.
+ */
 export async function exchange(to: Endpoint, outgoing: Outgoing): Promise<Answer> {
   const answer = await exchangeStream(to, outgoing);
   try {
-    return {status: answer.status, headers: answer.headers, text: await readAll(answer.body)};
+    const text = await readAll(answer.body, to.answerBytesMax);
+    return {status: answer.status, headers: answer.headers, text};
   } catch (error) {
-    throw new UnknownOutcome(`the answer of ${to.url.host} broke off`, {cause: error});
+    const why = error instanceof TooLarge ? error.message : 'broke off';
+    throw new UnknownOutcome(`the answer of ${to.url.host} ${why}`, {cause: error});
   }
 }
 
@@ -81,6 +91,8 @@ export async function exchangeStream(to: Endpoint, outgoing: Outgoing): Promise<
     return await attempt(to, outgoing);
   }
 }
+
+class TooLarge extends Error {}
 
 /** A kept connection was found closed by the server when the next request was put on it. */
 class StaleConnection extends Error {}
@@ -161,9 +173,14 @@ function drained(request: http.ClientRequest): Promise<void> {
 }
 
 /** Collects a body as UTF-8 text. */
-export async function readAll(body: Readable): Promise<string> {
+export async function readAll(body: Readable, bytesMax = Infinity): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk);
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw new TooLarge(`is larger than ${bytesMax} bytes`);
+    chunks.push(chunk);
+  }
   return Buffer.concat(chunks).toString('utf8');
 }
 
