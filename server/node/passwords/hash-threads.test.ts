@@ -43,7 +43,11 @@ test('orders at the same time take a thread each, later ones the same, idle ones
   assert.deepEqual(await threads.derive('secret', 'salt', 1_000), expected, 'it begins anew');
   assert.equal(threads.size, 1);
   for (const end of again) end();
+  await threads.derive('secret', 'salt', 1_000);
+  assert.equal(threads.size, 1, 'while a thread is there it hashes');
+  assert.equal(idle.length, 1, 'and nothing runs on the pool');
+  for (const end of idle.splice(0)) end();
   await few();
-  assert.equal(threads.size, 1, 'a few need none again');
+  assert.equal(threads.size, 0, 'a few need none again');
   for (const end of idle.splice(0)) end();
 });

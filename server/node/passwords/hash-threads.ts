@@ -48,7 +48,8 @@ export class HashThreads {
 
   /** One key, on a thread that has no other order: whoever asks bounds how many there are. */
   readonly derive: DeriveKey = async (password, salt, rounds) => {
-    if (this.#pooled < pooledMax) {
+    // While a thread is there, many come: the pool would hash for them beside requests.
+    if (this.#all.size === 0 && this.#pooled < pooledMax) {
       this.#pooled += 1;
       this.#timers.after(pooledEveryMs * this.#pooled, () => (this.#pooled -= 1));
       return await derivePooled(password, salt, rounds);
