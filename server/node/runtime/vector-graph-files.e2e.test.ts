@@ -75,8 +75,8 @@ test('an archive beside a damaged graph is whole, and what is restored answers a
   for (const path of graphs()) writeFileSync(join(options.root, path), 'damaged');
   const client = server.client();
   try {
-    const {backupFile, fileName} = await client.serverCommand('trigger backup d');
-    const names = readFileSync(String(backupFile)).toString('latin1');
+    const {path, fileName} = await client.serverCommand('trigger backup d');
+    const names = readFileSync(String(path)).toString('latin1');
     assert.match(names, /manifest\.json/);
     assert.doesNotMatch(names, /\.graph|derived/);
     await client.serverCommand(`restore backup d ${String(fileName)}`, {verify: true});
