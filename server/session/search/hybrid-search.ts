@@ -165,6 +165,7 @@ async function allOf(
     [
       ...legs.flatMap(({parameters}) => parameters),
       ['weights', names.map(name => new Double(asked.weights.get(name) ?? 1))],
+      ['alike', names.map(() => new Double(1))],
     ],
   );
   return foundIn(rows, legs, asked);
@@ -172,12 +173,20 @@ async function allOf(
 
 const expanded: readonly LegName[] = ['expand'];
 
-/** The records of the answer; one leg alone needs no fusion. */
+/**
+ * The records of the answer; one leg alone needs no fusion. Where only one has found anything, its
+ * ranks alone count, so that the first of the fusion are the first of that leg: scores made
+ * comparable may be equal where its own are not, and with a weight of 0 all are.
+ */
 function bestText(names: readonly LegName[], {strategy, k}: HybridArguments): string {
   if (names.length === 1) {
     return `SELECT @rid AS rid, 0 AS value, @this AS properties FROM $${names[0]}.rid LIMIT ${k}`;
   }
-  const options = `{fusion: '${strategy}', weights: :weights, limit: ${k}}`;
+  const found = names.map(name => `if($${name}.size() > 0, 1, 0)`).join(' + ');
+  const either = (alone: string, fused: string): string => `if(${found} < 2, ${alone}, ${fused})`;
+  const fusion = either(`'RRF'`, `'${strategy}'`);
+  const weights = either(':alike', ':weights');
+  const options = `{fusion: ${fusion}, weights: ${weights}, limit: ${k}}`;
   const fused = `vector.fuse(${names.map(name => `$${name}`).join(', ')}, ${options})`;
   return `SELECT @rid AS rid, score AS value, record AS properties FROM (SELECT expand(${fused}))`;
 }

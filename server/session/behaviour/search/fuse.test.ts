@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
 import type {MapValue} from '#server/model/value.ts';
 import {parseJsonText} from '#server/model/json-parser.ts';
+import {SeededRandom} from '#server/testing/property/seeded-random.ts';
 import {root, ServiceWorld} from '#server/testing/worlds/service-world.ts';
 import {runSearch} from '../../searches.ts';
 
@@ -63,6 +64,33 @@ for (const given of options) {
     assert.deepEqual(rows, await database.run(call, {parameters}));
   });
 }
+
+test('the node answers what the function does: legs and options by chance', async () => {
+  const random = new SeededRandom(2_607);
+  const ids = (await database.run('SELECT @rid AS rid FROM Doc')).map(row => String(row['rid']));
+  // Some find nothing, or a record twice; scores are often equal, or differ beyond 32 bits.
+  const leg = (): string => {
+    const found = Array.from({length: 1 + random.below(12)}, () => random.pick(ids));
+    const score = random.pick(['n % 5 - 2', '1 + n * 0.00000001', 'n * n * 1000', '3']);
+    const column = random.pick(['score', 'distance']);
+    const end = random.pick(['', ' WHERE n < 0', ' LIMIT 2', ` ORDER BY ${column} DESC LIMIT 4`]);
+    return `(SELECT @rid, ${score} AS ${column} FROM [${found.join()}]${end})`;
+  };
+  for (let round = 0; round < 300; round += 1) {
+    const legs = Array.from({length: random.pick([2, 2, 3])}, leg);
+    const given = {
+      fusion: random.pick(['RRF', 'DBSF', 'LINEAR']),
+      weights: legs.map(() => random.pick([-1.5, -1, 0, 0, 0.5, 1, 1, 2])),
+      ...random.pick([{}, {limit: -1}, {limit: 0}, {limit: 1}, {limit: 5}]),
+    };
+    const node =
+      fused(JSON.stringify(given), ...legs) + random.pick(['', ' LIMIT 3', ' SKIP 1 LIMIT 2']);
+    const call = node.replace(JSON.stringify(given), ':options');
+    const parameters = new Map([['options', parseJsonText(JSON.stringify(given))]]);
+    assert.match(await explained(node), /─ fuse/);
+    assert.deepEqual(await database.run(node), await database.run(call, {parameters}), node);
+  }
+});
 
 test('equal scores are in the order of ids, and a record counts where it is best', async () => {
   const list = (numbers: readonly number[]): string =>

@@ -191,6 +191,30 @@ test('one leg alone keeps its own scores', async () => {
   assert.equal('fusionStrategy' in answer, false);
 });
 
+/** Where the text finds nothing: weights and strategies that put its records in another order. */
+for (const more of [
+  {fusionStrategy: 'DBSF'},
+  {fusionStrategy: 'LINEAR'},
+  {weights: {vector: 0}},
+  {fusionStrategy: 'LINEAR', weights: {vector: 0}},
+]) {
+  test(`a leg that alone finds something keeps its best: ${JSON.stringify(more)}`, async () => {
+    // The two worst come first, and beyond three deviations.
+    const inserts = Array.from({length: 40}, (_none, at) => {
+      const weight = at < 2 ? at + 1 : 1_000;
+      return `INSERT INTO Doc SET title = 'e${at}', body = 'pear', toks = [1], wts = [${weight}]`;
+    });
+    const database = await world.database([...documents.slice(0, 8), ...inserts]);
+    const asked = {vectorIndexName: 'Doc[toks,wts]', queryVector: [1], queryIndices: [1], k: 39};
+    const plain = {...asked, sparse: true};
+    const texts = {fulltextIndexName: 'Doc[body]', fulltextQuery: 'nowhere'};
+    const alone = await search(database, 'hybrid', plain);
+    const answer = await search(database, 'hybrid', {...plain, ...texts, ...more});
+    assert.deepEqual([answer['fused'], answer['count']], [false, 39]);
+    assert.deepEqual(answer.results, alone.results);
+  });
+}
+
 const sparse = {indexName: 'Doc[toks,wts]', queryVector: [1], queryIndices: [1], sparse: true};
 const hybrid = {
   vectorIndexName: 'Doc[toks,wts]',
