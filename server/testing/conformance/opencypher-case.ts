@@ -145,10 +145,7 @@ function judgedError(answer: Answer, [, type, phase, reason]: RegExpExecArray): 
 
 function judgedRows(step: Step, rows: readonly ReadonlyMap<string, Json>[]): readonly string[] {
   const [names = [], ...wantedRows] = step.table;
-  const rendering: Rendering = {
-    listsUnordered: step.text.includes('ignoring element order'),
-    listsMayBePaths: wantedRows.some(row => row.some(cell => cell.includes('<('))),
-  };
+  const rendering: Rendering = {listsUnordered: step.text.includes('ignoring element order')};
   const wanted = wantedRows.map(row =>
     names.map((name, at) => `${name}: ${expectedText(row[at] ?? '', rendering)}`).join(' | '),
   );
@@ -187,7 +184,7 @@ async function snapshot(database: CaseDatabase): Promise<Snapshot> {
     [...record]
       .filter(([key, value]) => !key.startsWith('@') && value !== null)
       .map(([key, value]) => {
-        const text = actualText(value, {listsUnordered: false, listsMayBePaths: false});
+        const text = actualText(value, {listsUnordered: false});
         return `${attributeText(record, '@rid')} ${key} ${text}`;
       }),
   );

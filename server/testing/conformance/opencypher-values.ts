@@ -10,8 +10,6 @@
 export interface Rendering {
   /** Lists are compared as bags. */
   readonly listsUnordered: boolean;
-  /** A list of nodes and relationships in turn is a path: JSON tells them apart nowhere. */
-  readonly listsMayBePaths: boolean;
 }
 
 /** An answer's JSON with the texts of its numbers. */
@@ -175,13 +173,13 @@ export function actualText(value: Json, rendering: Rendering): string {
   if (value === null || typeof value === 'boolean') return String(value);
   if (typeof value === 'string') return textOf(value);
   if (isList(value)) {
-    if (rendering.listsMayBePaths && isPath(value)) return pathText(value, rendering);
     return listText(
       value.map(item => actualText(item, rendering)),
       rendering,
     );
   }
   if ('number' in value) return numberText(value.number);
+  if (value.get('_type') === 'path') return pathText(value, rendering);
   const entries = entriesText(
     [...value]
       .filter(([key, inner]) => !(isRecord(value) && (key.startsWith('@') || inner === null)))
@@ -211,23 +209,15 @@ function isRecord(value: Json): value is ReadonlyMap<string, Json> {
   return value instanceof Map && value.has('@rid');
 }
 
-/** Nodes and relationships in turn; a list of that shape is told apart by nobody. */
-function isPath(value: readonly Json[]): boolean {
-  if (value.length % 2 === 0) return false;
-  return value.every(
-    (item, at) => isRecord(item) && item.get('@cat') === (at % 2 === 0 ? 'v' : 'e'),
-  );
-}
-
-function pathText(elements: readonly Json[], rendering: Rendering): string {
-  let text = actualText(elements[0] ?? null, rendering);
-  for (let at = 1; at + 1 < elements.length; at += 2) {
-    const edge = elements[at] as ReadonlyMap<string, Json>;
-    const before = elements[at - 1] as ReadonlyMap<string, Json>;
-    const backwards = edge.get('@out') !== before.get('@rid');
+function pathText(path: ReadonlyMap<string, Json>, rendering: Rendering): string {
+  const nodes = path.get('nodes') as readonly ReadonlyMap<string, Json>[];
+  const edges = path.get('relationships') as readonly ReadonlyMap<string, Json>[];
+  let text = actualText(nodes[0] ?? null, rendering);
+  for (const [at, edge] of edges.entries()) {
+    const backwards = edge.get('@out') !== nodes[at]?.get('@rid');
     const shown = `-${actualText(edge, rendering)}-`;
     text += `${backwards ? '<' : ''}${shown}${backwards ? '' : '>'}`;
-    text += actualText(elements[at + 1] ?? null, rendering);
+    text += actualText(nodes[at + 1] ?? null, rendering);
   }
   return `<${text}>`;
 }
