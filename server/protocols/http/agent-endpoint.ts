@@ -13,6 +13,8 @@ export interface AgentEndpoint {
       readonly requestId: string;
       readonly signal: AbortSignal;
       readonly conversation: string | undefined;
+      /** When a refusal may be told; undefined: now. */
+      readonly late: (error: unknown) => Promise<void> | undefined;
     },
   ): Promise<{
     readonly status: number;

@@ -2,6 +2,7 @@
  * What all requests of one HTTP server share: its parts, its settings, and how it makes ids.
  */
 import type {AgentEndpoint} from './agent-endpoint.ts';
+import {BackgroundPlaces} from './background-places.ts';
 import {setMaxListeners} from 'node:events';
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {Socket} from 'node:net';
@@ -98,6 +99,7 @@ export class HttpContext {
   isStopping = false;
   /** Commands that run without anybody waiting for their answer. */
   backgroundCount = 0;
+  readonly backgroundPlaces = new BackgroundPlaces();
   /** Bytes of large answers held now, by everybody together. */
   heldBytes = 0;
   /** The begin of every request id that this server makes. */

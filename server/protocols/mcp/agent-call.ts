@@ -21,6 +21,8 @@ export interface AgentCaller {
   readonly conversation: string | undefined;
   /** Waits until a request of a conversation may be carried out; answers what ends that. */
   readonly begin?: () => Promise<() => void>;
+  /** When a refusal of the engine may be told; absent, or undefined: now. */
+  readonly late?: (error: unknown) => Promise<void> | undefined;
 }
 
 const namesShownMax = 100;

@@ -87,6 +87,7 @@ async function callTool(call: AgentCall, params: MapValue): Promise<string> {
     const payload = await tool.call(call, given as MapValue);
     return toolResult(payload, false);
   } catch (error) {
+    await call.caller.late?.(error);
     return toolResult(refusalText(error, call), true);
   }
 }

@@ -26,6 +26,7 @@ import type {HttpContext} from '../context.ts';
 import {clientGone, type FailureAnswer, failureAnswer} from './failure.ts';
 import type {StoredAnswer} from './idempotency.ts';
 import {parseBody} from './json-body.ts';
+import {heldBack, lateHeader} from './late-refusal.ts';
 import {basePath, sessionHeader} from '../protocol-names.ts';
 
 export const jsonType = 'application/json';
@@ -228,7 +229,9 @@ export class Exchange implements ResponseWriter {
       return;
     }
     if (endsSession(error)) this.sessionId = undefined;
-    this.answer(answer.status, JSON.stringify(answer.body), jsonType, answer.headers);
+    const mark = this.isForwarded ? lateHeader(error) : [];
+    const headers = [...answer.headers, ...mark];
+    this.answer(answer.status, JSON.stringify(answer.body), jsonType, headers);
   }
 
   /** Begins a chunked answer. */
@@ -254,6 +257,11 @@ export class Exchange implements ResponseWriter {
     if (this.allowedOrigin !== undefined) head.push(...originHeaders(this.allowedOrigin));
     if (context.isStopping || this.#isUnread) head.push('Connection', 'close');
     this.response.writeHead(status, head);
+  }
+
+  /** When a refusal that the leader has marked may be told. */
+  heldBack(): Promise<void> | undefined {
+    return heldBack(this.context, this.caller);
   }
 
   /** Works like `relayHead`, with all of the body. */

@@ -28,7 +28,7 @@ import {invalidToken} from '../relay/forwarded-headers.ts';
 import {headBytesMax, type RequestHead} from './request-head.ts';
 import type {CachedRequestHead} from './request-head-cache.ts';
 import {parseBody} from '../message/json-body.ts';
-import {lateRefusal} from '../message/late-refusal.ts';
+import {heldBack, lateHeader, lateRefusal} from '../message/late-refusal.ts';
 import type {ResponseSink, ResponseHead} from '../relay/leader-connection.ts';
 import type {LeaderGateway} from '../relay/leader-gateway.ts';
 import {answerResult} from '../message/result.ts';
@@ -88,6 +88,8 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   #credentials: KnownCredentials | undefined;
   /** Whose work was begun. */
   #caller: Principal | undefined;
+  /** A relayed refusal that is told late. */
+  #held: Promise<void> | undefined;
   #signal: AbortSignal | undefined;
   /** Whoever waits for the reader. */
   #resume: (() => void) | undefined;
@@ -242,6 +244,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   #attempt(request: UnderWay): void {
     this.#sessionId = undefined;
     this.#caller = undefined;
+    this.#held = undefined;
     let answered: boolean | Promise<boolean>;
     try {
       answered = this.#answered(request.known, request.bytes);
@@ -270,7 +273,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
       const isRelayed = typeof request.known.head.caller !== 'string';
       const caller = this.#isChunked || isRelayed ? undefined : this.#caller;
       await lateRefusal(this.context, caller, error);
-      this.#fail(error);
+      this.#fail(error, isRelayed);
       return this.#done(request, true);
     }
     // Nothing happened, and node's path knows how to bring it to whoever leads now.
@@ -317,7 +320,8 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     const answer = async (principal: Principal): Promise<true> => {
       await gateway?.placement.reached(requested);
       const requestId = this.context.nextRequestId();
-      const caller = {principal, requestId, signal, conversation};
+      const late = (error: unknown) => lateRefusal(this.context, principal, error);
+      const caller = {principal, requestId, signal, conversation, late};
       const told = await agents.answer(body, caller);
       const headers = conversationHeaders(told.conversation);
       this.#answer(told.status, headers, Buffer.from(told.body), requestId);
@@ -341,11 +345,15 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     if (work === undefined) return false;
     const forLeader = membership && isForLeader(membership, principal, work);
     if (membership !== undefined && (forLeader instanceof Promise ? await forLeader : forLeader)) {
+      this.#caller = principal;
       const body = bytes.subarray(known.bytes.length);
       const request = {known, principal, body, taker: this, gone: this.signal};
       const relayed = membership.forwardBytes(request);
       if (relayed === undefined) return false;
-      if (await relayed) return true;
+      if (await relayed) {
+        await this.#held;
+        return true;
+      }
     }
     return this.#execute(principal, work);
   }
@@ -442,13 +450,14 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     this.#answer(204, [], none);
   }
 
-  #fail(error: unknown): void {
+  #fail(error: unknown, isRelayed: boolean): void {
     if (error instanceof AssertionFailure) throw error;
     const requestId = this.context.nextRequestId();
     const {status, body, headers} = loggedFailure(this.context, requestId, error);
     if (this.#isChunked) return this.destroy();
     if (endsSession(error)) this.#sessionId = undefined;
-    this.#answer(status, headers, Buffer.from(JSON.stringify(body)), requestId);
+    const all = isRelayed ? [...headers, ...lateHeader(error)] : headers;
+    this.#answer(status, all, Buffer.from(JSON.stringify(body)), requestId);
   }
 
   #answer(
@@ -533,10 +542,14 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     this.#compressor = undefined;
   }
 
-  full({status, text}: ResponseHead, body: Buffer): void {
+  full({status, text, isLate}: ResponseHead, body: Buffer): void {
     this.#status = status;
-    const head = this.#listener.answers.relayed(text);
-    this.#send(body.length === 0 ? head : Buffer.concat([head, body]));
+    const send = (): void => {
+      const head = this.#listener.answers.relayed(text);
+      this.#send(body.length === 0 ? head : Buffer.concat([head, body]));
+    };
+    this.#held = isLate ? heldBack(this.context, this.#caller)?.then(send) : undefined;
+    if (this.#held === undefined) send();
   }
 
   start({status, text}: ResponseHead): void {

@@ -9,6 +9,8 @@ import {PlainFailure} from '../message/failure.ts';
 export const clusterTokenHeader = 'x-svc-cluster-token';
 export const forwardedUserHeader = 'x-svc-forwarded-user';
 export const forwardedMark = 'x-svc-forwarded-to-leader';
+/** Marks, in an answer, a refusal that the member is to tell late. */
+export const lateMark = 'x-svc-late';
 
 /** What a member says of itself and of whom it speaks for, as it was sent. */
 export interface PeerCredentials {
@@ -54,6 +56,7 @@ const notRelayed: ReadonlySet<string> = new Set([
   'x-svc-cluster-token',
   'x-svc-forwarded-to-leader',
   'x-svc-forwarded-user',
+  'x-svc-late',
   'x-svc-replay-protection',
 ]);
 

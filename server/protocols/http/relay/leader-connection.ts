@@ -10,7 +10,7 @@ import {connect, type Socket} from 'node:net';
 import {assert} from '#server/base/assert.ts';
 import type {HttpAddress} from '#server/cluster/cluster.ts';
 import {BodyEnd} from '../raw-http/body-end.ts';
-import {isRelayed} from './forwarded-headers.ts';
+import {isRelayed, lateMark} from './forwarded-headers.ts';
 import type {Relayed} from './relayed-response.ts';
 
 /** The head of an answer, without what belongs to one connection. */
@@ -18,6 +18,8 @@ export interface ResponseHead {
   readonly status: number;
   /** The first line and headers, without an end of the last one. */
   readonly text: string;
+  /** Whether the leader has marked it as a refusal to be told late. */
+  readonly isLate: boolean;
 }
 
 /** Who passes an answer on to the client. */
@@ -190,6 +192,7 @@ export class LeaderConnection {
     let isChunked = false;
     let commitIndex: number | undefined;
     let isRefused = false;
+    let isLate = false;
     const kept = [first];
     for (const line of lines) {
       const colon = line.indexOf(':');
@@ -201,6 +204,7 @@ export class LeaderConnection {
       else if (name === 'keep-alive') this.#idleMs = idleMsOf(value);
       else if (name === 'x-svc-commit-index') commitIndex = Number(value);
       else if (name === 'x-svc-leader') isRefused = true;
+      else if (name === lateMark) isLate = true;
       if (isRelayed(name)) kept.push(line);
     }
     const end = isChunked ? BodyEnd.ofChunks() : BodyEnd.after(length);
@@ -208,7 +212,8 @@ export class LeaderConnection {
     if (isChunked) kept.push('Transfer-Encoding: chunked');
     else if (status !== 204) kept.push(`Content-Length: ${length}`);
     const isShort = !isChunked && !isRefused && (length ?? 0) <= shortBytes;
-    return {status, text: kept.join('\r\n'), commitIndex, isRefused, isShort, end};
+    const head = kept.join('\r\n');
+    return {status, text: head, isLate, commitIndex, isRefused, isShort, end};
   }
 }
 

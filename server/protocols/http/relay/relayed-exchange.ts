@@ -32,6 +32,8 @@ export interface RelayedExchange {
   /** Begins to answer as the leader answers. */
   relayHead(status: number, headers: readonly string[]): void;
   relayWhole(status: number, headers: readonly string[], body: Buffer): void;
+  /** When a refusal that the leader has marked may be told. */
+  heldBack(): Promise<void> | undefined;
   /** Writes a piece and waits for the reader. */
   write(piece: Buffer): Promise<void>;
   endStream(): Promise<void> | void;

@@ -9,7 +9,7 @@ import type {IncomingMessage} from 'node:http';
 import type {NoAnswer} from '#server/forwarding/leader-attempts.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {RelayedExchange} from './relayed-exchange.ts';
-import {relayedHeaders} from './forwarded-headers.ts';
+import {lateMark, relayedHeaders} from './forwarded-headers.ts';
 
 /** What became of one attempt. `answered`: the client was; the index is that of a change. */
 export type Relayed =
@@ -40,12 +40,16 @@ export async function relayAnswer(
   const {method, complete} = exchange.request;
   const length = answer.headers['content-length'];
   const isShort = answer.statusCode === 204 || Number(length ?? shortBytes + 1) <= shortBytes;
+  const isLate = isShort && answer.headers[lateMark] !== undefined;
   let end: Buffer | undefined;
-  if (isShort && complete) {
+  if (isShort && (complete || isLate)) {
     end = await wholeOf(answer, options);
     if (end === undefined) return {kind: 'broken', reason: 'its answer broke off'};
+  }
+  if (isLate) await exchange.heldBack();
+  if (end !== undefined && complete) {
     exchange.relayWhole(answer.statusCode ?? 502, headersOf(answer), end);
-  } else end = await relayPieces(exchange, answer, options);
+  } else end = await relayPieces(exchange, answer, end, options);
   if (method === 'GET' || method === 'HEAD') return {kind: 'answered', commitIndex: undefined};
   const last = exchange.streamsBody ? commitIndexIn(end) : undefined;
   const index = Number(last ?? answer.headers['x-svc-commit-index']);
@@ -74,10 +78,11 @@ function wholeOf(
   });
 }
 
-/** Resolves with the last bytes. */
+/** Resolves with the last bytes. @param whole - All of the body, if it has come. */
 async function relayPieces(
   exchange: RelayedExchange,
   answer: IncomingMessage,
+  whole: Buffer | undefined,
   {silenceMs, stop, timers}: AnswerOptions,
 ): Promise<Buffer> {
   const {response, request} = exchange;
@@ -86,7 +91,8 @@ async function relayPieces(
   let cancelSilence = listen();
   let end: Buffer = Buffer.alloc(0);
   try {
-    for await (const piece of answer as AsyncIterable<Buffer>) {
+    const pieces = whole === undefined ? (answer as AsyncIterable<Buffer>) : [whole];
+    for await (const piece of pieces) {
       // While the client reads, the silence is ours.
       cancelSilence();
       await exchange.write(piece);

@@ -6,6 +6,7 @@
 import type {Principal} from '#server/security/principal.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
+import {lateRefusal} from '../message/late-refusal.ts';
 import {clusterTokenHeader} from '../relay/forwarded-headers.ts';
 import type {AgentEndpoint} from '../agent-endpoint.ts';
 import {conversationHeader} from '../protocol-names.ts';
@@ -53,7 +54,8 @@ function refuseMethod(exchange: Exchange): void {
 async function answerMessages(exchange: Exchange, principal: Principal): Promise<void> {
   const {requestId, signal} = exchange;
   const conversation = exchange.header(conversationHeader);
-  const caller = {principal, requestId, signal, conversation};
+  const late = (error: unknown) => lateRefusal(exchange.context, exchange.caller, error);
+  const caller = {principal, requestId, signal, conversation, late};
   const answer = await agentsOf(exchange).answer(await exchange.body(), caller);
   const {status, body, conversation: begun} = answer;
   exchange.answer(status, body, undefined, conversationHeaders(begun));

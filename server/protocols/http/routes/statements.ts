@@ -3,14 +3,13 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Principal} from '#server/security/principal.ts';
-import type {ResultCursor, RunRequest} from '#server/session/session.ts';
+import type {ResultCursor} from '#server/session/session.ts';
 import type {Exchange} from '../message/exchange.ts';
+import {runInBackground} from './background.ts';
 import {answerResult} from '../message/result.ts';
 import type {Route} from '../router.ts';
 import {streamRows} from '../message/row-stream.ts';
 import {type Statement, statementHead, statementOfBody, statementOfPath} from './statement.ts';
-
-const backgroundMax = 256;
 
 export const statementRoutes: readonly Route[] = [
   {
@@ -95,45 +94,4 @@ function asStreamRefusal(error: unknown): unknown {
       `run this one with 'Accept: application/json'`,
     {cause: error},
   );
-}
-
-/**
- * Answers 202 and runs the statement to its end, commit included, with nobody waiting; its
- * failure shows in the log only. A stop of the server waits for it as for any request.
- */
-function runInBackground(exchange: Exchange, principal: Principal, request: RunRequest): void {
-  const {context} = exchange;
-  const {service, options} = context;
-  if (!service.databaseExists(principal, request.database)) {
-    const message = `Database '${request.database}' is not available`;
-    throw new Refusal('database.not-found', message);
-  }
-  if (context.backgroundCount >= backgroundMax) {
-    throw new Refusal('admission.full', 'Too many commands run in the background; try again');
-  }
-  context.backgroundCount++;
-  const {idempotencyKey: requestId} = exchange;
-  drain(exchange, principal, {...request, requestId, signal: undefined})
-    .catch((error: unknown) => {
-      const text = error instanceof Error ? error.message : String(error);
-      const fields = {requestId: exchange.requestId, error: text};
-      options.logger.log('warn', 'background command failed', fields);
-    })
-    .finally(() => {
-      context.backgroundCount--;
-    });
-  exchange.answerJson(202, {result: 'Command accepted for asynchronous execution'});
-}
-
-async function drain(
-  {context}: Exchange,
-  principal: Principal,
-  request: RunRequest,
-): Promise<void> {
-  const cursor = await context.service.run(principal, request);
-  try {
-    while ((await cursor.next()) !== undefined);
-  } finally {
-    cursor.close();
-  }
 }

@@ -12,6 +12,7 @@ import type {ChangeFilter, ChangeSubscription} from '#server/session/session.ts'
 import type {HttpContext} from '../context.ts';
 import {loggedFailure} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
+import {lateRefusal} from '../message/late-refusal.ts';
 import {type ChangeFrame, eventText, parseFrame, type SubscribeFrame} from './change-frames.ts';
 
 /** Whose connection it is. */
@@ -35,6 +36,8 @@ export class ChangeConnection {
   #turn: Promise<void> = Promise.resolve();
   #waiting = 0;
   #isAlive = true;
+  /** Who subscribed last, or tried to. */
+  #caller: Principal | undefined;
   #cancelPing: (() => void) | undefined;
 
   constructor(context: HttpContext, socket: WebSocket, owner: ConnectionOwner) {
@@ -106,6 +109,7 @@ export class ChangeConnection {
       const more = await this.#perform(frame);
       await this.#send(JSON.stringify({result: 'ok', action: frame.action, ...more}));
     } catch (error) {
+      await lateRefusal(this.#context, this.#caller, error);
       await this.#sendFailure(error);
     }
   }
@@ -130,6 +134,7 @@ export class ChangeConnection {
   async #subscribe(frame: SubscribeFrame): Promise<{readonly position?: number}> {
     const {database, filter, from, tellsPositions} = frame;
     const principal = await this.#owner.authenticate();
+    this.#caller = principal;
     const known = this.#feeds.get(database);
     if (known !== undefined && from === undefined) {
       const filters = [...known.filters.filter(({type}) => type !== filter.type), filter];
