@@ -3,7 +3,15 @@
  * kernel, mount points, its folder. Whoever begins a lab does it as well, for one whose cleaner was
  * killed too.
  */
-import {existsSync, readFileSync, readlinkSync, rmdirSync, rmSync, writeFileSync} from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import {spawnSync} from 'node:child_process';
 import {eventually} from '../eventually.ts';
 import {removeCgroups} from './cgroups.ts';
@@ -60,12 +68,26 @@ export async function removeLeftovers(folder: LabFolder, keepsLogs: boolean): Pr
   } else rmSync(folder.path, {recursive: true, force: true});
 }
 
+/** A folder that goes takes the mounts over it along, those of another lab as well. */
 function removeEmpty(path: string): void {
+  if (isMountPoint(path)) return;
   try {
     rmdirSync(path);
   } catch {
     // It is not there, or somebody else's things are in it.
   }
+}
+
+/** Whether any process of the machine sees a mount over the folder. */
+function isMountPoint(path: string): boolean {
+  return readdirSync('/proc').some(pid => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      return readFileSync(`/proc/${pid}/mountinfo`, 'utf8').includes(` ${path} `);
+    } catch {
+      return false; // It has ended.
+    }
+  });
 }
 
 function sysctl(...args: readonly string[]): string {
