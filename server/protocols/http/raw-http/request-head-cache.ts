@@ -149,6 +149,7 @@ function withParameters(
     retries: known.retries,
     requestId: known.requestId,
     tag: known.tag,
+    clientName: known.clientName,
     connection,
     signal,
     receivedAt: undefined,
