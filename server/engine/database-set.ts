@@ -178,6 +178,20 @@ export class DatabaseSet {
     return edited;
   }
 
+  /** What stands in the place of a document's file, such as a directory; undefined: nothing. */
+  documentFault(name: string): string | undefined {
+    const {disk, configDirectory} = this.#options;
+    const path = `${configDirectory}/${name}`;
+    if (!disk.exists(path)) return undefined;
+    try {
+      disk.open(path, 'read').close();
+      return undefined;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      return `the server keeps ${name} in a file of its own, and cannot: ${reason}; move it away`;
+    }
+  }
+
   /** Undefined: a schedule of backups that cannot be read, which stops no start. */
   #readDocument(name: string): Buffer | undefined {
     const {disk, configDirectory, logger} = this.#options;
@@ -461,8 +475,15 @@ export class DatabaseSet {
     index: number,
     document: {readonly name: string; readonly version: number; readonly bytes: Uint8Array},
   ): void {
-    const {disk, configDirectory} = this.#options;
-    writeAtomically(disk, `${configDirectory}/${document.name}`, document.bytes);
+    const {disk, configDirectory, logger} = this.#options;
+    const {name, bytes} = document;
+    try {
+      writeAtomically(disk, `${configDirectory}/${name}`, bytes);
+    } catch (error) {
+      if (!isDirectoryInTheWay(error)) throw error;
+      // The state has it, and writes the file when it is missing at a start.
+      logger.log('error', 'document.not-written', {name, reason: this.documentFault(name)});
+    }
     this.#save(withDocument(this.#state, index, document));
   }
 
@@ -470,6 +491,10 @@ export class DatabaseSet {
     this.#options.stateFile.save(state);
     this.#state = state;
   }
+}
+
+function isDirectoryInTheWay(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EISDIR';
 }
 
 /**

@@ -3,7 +3,7 @@
  * any kind, and conflicts are found. Holds invariant T5.
  */
 import assert from 'node:assert/strict';
-import {cpSync, existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
@@ -80,6 +80,28 @@ test('a document that was refused gives back its own version and no other', asyn
   assert.deepEqual([(await first).version, (await third).version], [1, 2]);
   assert.equal(engine.serverDocument('users')?.bytes.toString(), 'three');
   await engine.close();
+});
+
+test('a directory in the place of a document is refused by name and stops no member', async () => {
+  const root = newRoot();
+  const engine = await open(root);
+  for (const name of ['backup.json', 'mcp-config.json', 'server-users.jsonl']) {
+    const path = join(root, 'config', name);
+    mkdirSync(path, {recursive: true});
+    const put = (text: string) => engine.putServerDocument(name, bytes(text));
+    await assert.rejects(put('{}'), new RegExp(`keeps ${name} in a file.*${path}.*move it away`));
+    rmSync(path, {recursive: true});
+    // One that comes while the entry is under way, as on a follower.
+    const underWay = put('{"a":1}');
+    mkdirSync(path);
+    await underWay;
+    assert.equal(engine.serverDocument(name)?.bytes.toString(), '{"a":1}');
+    rmSync(path, {recursive: true});
+  }
+  await engine.close();
+  const again = await open(root);
+  assert.equal(readFileSync(join(root, 'config/backup.json'), 'latin1'), '{"a":1}');
+  await again.close();
 });
 
 test('a copy taken while running opens with every acknowledged commit', async () => {

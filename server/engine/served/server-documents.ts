@@ -30,8 +30,12 @@ export class ServerDocuments {
   /**
    * Replaces a document; durable and in `config/<name>` on return. With `expectedVersion`, only
    * if it has that version (0: absent); otherwise a retryable refusal.
+   *
+   * @throws {Refusal} `database.operation` where a directory stands in the place of the file.
    */
   async put(name: string, bytes: Uint8Array, expectedVersion?: number): Promise<ServerDocument> {
+    const fault = this.#set.documentFault(name);
+    if (fault !== undefined) throw new Refusal('database.operation', fault);
     const current = this.#versions.newest(name, this.#set.document(name)?.version ?? 0);
     if (expectedVersion !== undefined && expectedVersion !== current) {
       throw new Refusal('commit.conflict', `${name} was changed by another request meanwhile`);
