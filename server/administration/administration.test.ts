@@ -130,7 +130,7 @@ test('rights are asked and changes are logged without secrets, whatever the prot
   const call = (name: string): AdministrationCall => {
     const principal = security.principalOf(name);
     assert.ok(principal !== undefined);
-    return {parts, principal, isPrivate: true, tell: () => {}};
+    return {parts, principal, isPrivate: true, context: {}, tell: () => {}};
   };
   const anna = {name: 'anna', password: 'a-secret-word', databases: {'*': ['admin']}};
   assert.equal(await administer(createUser, call('root'), anna), undefined);
@@ -178,7 +178,7 @@ test('a command of the leader is carried out by it alone', async () => {
   const {security} = closing(await ServiceWorld.open());
   // Whatever else the command needed of this server would be missing.
   const parts = {security} as AdministrationCall['parts'];
-  const call = {parts, principal, isPrivate: true, tell: () => {}, cluster};
+  const call = {parts, principal, isPrivate: true, context: {}, tell: () => {}, cluster};
   const {dropDatabase} = administrativeCommands;
   assert.equal(await administer(dropDatabase, call, {database: 'd'}), relayed);
   assert.equal(asked, 1);

@@ -16,7 +16,7 @@ import type {Principal} from '#server/security/principal.ts';
 import type {Scheduler} from '#server/schedule/scheduler.ts';
 import type {Security} from '#server/security/security.ts';
 import type {Administration} from '#server/session/administration.ts';
-import type {Service} from '#server/session/session.ts';
+import type {RequestContext, Service} from '#server/session/session.ts';
 import type {ArgumentsOf, ArgumentTable} from './arguments.ts';
 import type {MemberRequests} from './member-requests.ts';
 
@@ -47,6 +47,7 @@ export interface AdministrationCall {
   readonly principal: Principal;
   /** Whether nobody can read the answer on its way to the client. */
   readonly isPrivate: boolean;
+  readonly context: RequestContext;
   readonly tell: TellProgress;
   /** Absent: this server is no member of a cluster, or the request has been brought to it. */
   readonly cluster?: ClusterWay | undefined;

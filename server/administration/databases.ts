@@ -39,7 +39,8 @@ export const databaseCommands = {
     says: 'Creates an empty database on every server of the cluster.',
     answer: 'nothing',
     refusals: ['argument', 'database.exists', 'database.name'],
-    run: ({parts, principal}, {database}) => parts.service.createDatabase(principal, database),
+    run: ({parts, principal, context}, {database}) =>
+      parts.service.createDatabase(principal, database, context),
   }),
   dropDatabase: command({
     words: 'drop database <database...>',
@@ -50,9 +51,9 @@ export const databaseCommands = {
     says: 'Removes a database with all that is in it, and ends what was under way there.',
     answer: 'nothing',
     refusals: ['argument', 'database.name'],
-    async run({parts, principal}, {database}) {
+    async run({parts, principal, context}, {database}) {
       try {
-        await parts.service.dropDatabase(principal, database);
+        await parts.service.dropDatabase(principal, database, context);
       } catch (error) {
         const missing = ['database.missing', 'database.not-found'];
         if (!(error instanceof Refusal) || !missing.includes(error.code)) throw error;
@@ -91,9 +92,9 @@ export const databaseCommands = {
     says: 'Has all members hold the copy of the leader, and waits for them.',
     answer: 'a row for each member',
     refusals: ['argument', 'database.missing'],
-    async run({parts, principal}, {database}) {
+    async run({parts, principal, context}, {database}) {
       if (parts.service.databaseExists(principal, database)) {
-        return await parts.service.alignDatabase(principal, database);
+        return await parts.service.alignDatabase(principal, database, context);
       }
       throw new Refusal('database.missing', `Database '${database}' does not exist`);
     },

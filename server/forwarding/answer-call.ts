@@ -95,11 +95,14 @@ async function valueOf(
     case 'prepare':
       return await service.prepare(principal, statementOf(call.request, signal));
     case 'begin': {
-      const {database, isolation, tag, clientName} = call;
-      return await service.begin(principal, database, isolation, {tag, clientName});
+      const {database, isolation, tag, clientName, readOnly} = call;
+      const context = {tag, clientName, readOnly};
+      return await service.begin(principal, database, isolation, context);
     }
-    case 'commit':
-      return await service.commit(principal, call.database, call.transactionId, call.requestId);
+    case 'commit': {
+      const {database, transactionId, requestId, timeoutMs} = call;
+      return await service.commit(principal, database, transactionId, requestId, {timeoutMs});
+    }
     case 'rollback':
       return await service.rollback(principal, call.database, call.transactionId);
     default:
@@ -120,6 +123,6 @@ async function administered(
       `the leader knows no command ${command}: upgrade its server`,
     );
   }
-  const call = {parts, principal, isPrivate, tell: () => {}};
+  const call = {parts, principal, isPrivate, context: {}, tell: () => {}};
   return await administer(row, call, readArguments(row.arguments, given));
 }

@@ -100,9 +100,9 @@ export class ClusterService implements Service {
 
   async begin(...given: Parameters<Service['begin']>): Promise<string> {
     const [principal, database, isolation, context = {}] = given;
-    const {tag, clientName, connection, timeoutMs} = context;
+    const {tag, clientName, connection, readOnly} = context;
     const known = connection && this.#connections.get(connection);
-    const call: LeaderCall = {kind: 'begin', database, isolation, tag, clientName};
+    const call: LeaderCall = {kind: 'begin', database, isolation, tag, clientName, readOnly};
     const id = await this.#options.placement.carryOut<string | {readonly id: string}>({
       ...this.#leaders,
       here: () => {
@@ -111,7 +111,7 @@ export class ClusterService implements Service {
       },
       atLeader: async () => {
         // An orphan ends by itself; whoever is gone meanwhile has it rolled back.
-        const asked = {...plainly(principal), timeoutMs, isRepeatable: true};
+        const asked = untilDeadline(principal, context, true);
         const answer = await this.#value(() => call, asked);
         return answer && {id: String(answer.value)};
       },
@@ -133,17 +133,15 @@ export class ClusterService implements Service {
     requestId: string | undefined,
     context: session.RequestContext = {},
   ): Promise<void> {
-    const call: LeaderCall = {kind: 'commit', database, transactionId, requestId};
-    const asked = {
-      ...plainly(principal),
-      timeoutMs: context.timeoutMs,
-      isRepeatable: requestId !== undefined,
+    const asked = untilDeadline(principal, context, requestId !== undefined);
+    const call = (timeoutMs: number | undefined): LeaderCall => {
+      return {kind: 'commit', database, transactionId, requestId, timeoutMs};
     };
     await this.#options.placement.carryOut<true>({
       ...this.#leaders,
       here: () =>
         this.#local.commit(principal, database, transactionId, requestId, context).then(isDone),
-      atLeader: async () => (await this.#value(() => call, asked)) && true,
+      atLeader: async () => (await this.#value(call, asked)) && true,
       mayMove: () => false,
     });
     this.#forget(transactionId);
@@ -156,7 +154,7 @@ export class ClusterService implements Service {
     context: session.RequestContext = {},
   ): Promise<void> {
     const call: LeaderCall = {kind: 'rollback', database, transactionId, requestId: undefined};
-    const asked = {...plainly(principal), timeoutMs: context.timeoutMs, isRepeatable: true};
+    const asked = untilDeadline(principal, context, true);
     await this.#options.placement.carryOut<true>({
       ...this.#leaders,
       here: () => this.#local.rollback(principal, database, transactionId, context).then(isDone),
@@ -171,13 +169,16 @@ export class ClusterService implements Service {
     this.#connectionOf.delete(transactionId);
   }
 
-  connect(): session.ClientConnection {
-    const local = this.#local.connect();
+  connect(context?: session.RequestContext): session.ClientConnection {
+    const local = this.#local.connect(context);
     const remote = new Map<string, () => void>();
     const connection: Connection = {
       local,
       remote,
       signal: local.signal,
+      get context() {
+        return {...local.context, connection};
+      },
       close: () => {
         local.close();
         for (const [id, end] of remote) {
@@ -201,37 +202,34 @@ export class ClusterService implements Service {
     command: string,
     given: ReadonlyMap<string, Value>,
     isPrivate: boolean,
+    context: session.RequestContext = {},
   ): Promise<{readonly value: unknown} | undefined> {
     const call: LeaderCall = {kind: 'administer', command, given: new Map(given), isPrivate};
-    return await this.#value(() => call, {...plainly(principal), isRepeatable: false});
+    return await this.#value(() => call, untilDeadline(principal, context, false));
   }
 
-  createDatabase(principal: Principal, database: string): Promise<void> {
-    const here = (): Promise<void> => this.#local.createDatabase(principal, database);
-    return this.#administered(principal, 'createDatabase', {database}, here);
+  createDatabase(...given: Parameters<Service['createDatabase']>): Promise<void> {
+    return this.#administered('createDatabase', given);
   }
 
-  dropDatabase(principal: Principal, database: string): Promise<void> {
-    const here = (): Promise<void> => this.#local.dropDatabase(principal, database);
-    return this.#administered(principal, 'dropDatabase', {database}, here);
+  dropDatabase(...given: Parameters<Service['dropDatabase']>): Promise<void> {
+    return this.#administered('dropDatabase', given);
   }
 
-  alignDatabase(principal: Principal, database: string): Promise<readonly AlignedMember[]> {
-    const here = (): Promise<readonly AlignedMember[]> =>
-      this.#local.alignDatabase(principal, database);
-    return this.#administered(principal, 'alignDatabase', {database}, here);
+  alignDatabase(...given: Parameters<Service['alignDatabase']>): Promise<readonly AlignedMember[]> {
+    return this.#administered('alignDatabase', given);
   }
 
   async #administered<T>(
-    principal: Principal,
-    command: string,
-    given: Readonly<Record<string, Value>>,
-    here: () => Promise<T>,
+    command: 'createDatabase' | 'dropDatabase' | 'alignDatabase',
+    given: Parameters<Service['alignDatabase']>,
   ): Promise<T> {
+    const [principal, database, context] = given;
+    const named = new Map([['database', database]]);
     const {value} = await this.#options.placement.carryOut<{readonly value: unknown}>({
       ...this.#leaders,
-      here: async () => ({value: await here()}),
-      atLeader: () => this.administer(principal, command, new Map(Object.entries(given)), false),
+      here: async () => ({value: await this.#local[command](...given)}),
+      atLeader: () => this.administer(principal, command, named, false, context),
     });
     return value as T;
   }
@@ -248,7 +246,7 @@ export class ClusterService implements Service {
     const {signal, timeoutMs, requestId, readOnly, transactionId} = request;
     // Inside a transaction an id says nothing: it is the commit that is done once.
     const isAlone = transactionId === undefined;
-    const isRepeatable = isAlone && (requestId !== undefined || readOnly);
+    const isRepeatable = isAlone && (requestId !== undefined || readOnly === true);
     const answer = await this.#ask(
       restMs => ({kind: 'run', request: calledStatement(request, restMs)}),
       {principal, signal, timeoutMs, isRepeatable},
@@ -377,6 +375,11 @@ export class ClusterService implements Service {
 
 const isDone = (): true => true;
 
-function plainly(principal: Principal): Omit<CallOptions, 'isRepeatable'> {
-  return {principal, signal: undefined, timeoutMs: undefined};
+/** How something is asked that is not taken back when its client goes. */
+function untilDeadline(
+  principal: Principal,
+  {timeoutMs}: session.RequestContext,
+  isRepeatable: boolean,
+): CallOptions {
+  return {principal, signal: undefined, timeoutMs, isRepeatable};
 }

@@ -32,12 +32,15 @@ export type LeaderCall =
       readonly tag: string | undefined;
       /** Absent also where an older member asks. */
       readonly clientName?: string | undefined;
+      readonly readOnly?: boolean | undefined;
     }
   | {
       readonly kind: 'commit' | 'rollback';
       readonly database: string;
       readonly transactionId: string;
       readonly requestId: string | undefined;
+      /** What is left of its time; absent: it has no end. */
+      readonly timeoutMs?: number | undefined;
     }
   | {
       readonly kind: 'administer';

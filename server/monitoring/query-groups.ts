@@ -14,6 +14,8 @@ export interface ProfiledExecution {
   /** Reading the request, before the statement was handed over. */
   readonly deserializationMs: number;
   readonly steps: readonly StepCost[] | undefined;
+  /** What its client calls itself. */
+  readonly clientName?: string | undefined;
 }
 
 /** What a node of the plan took by itself. */
@@ -39,6 +41,8 @@ export interface ProfiledQueryGroup {
   readonly avgTimeMs: number;
   readonly p99TimeMs: number;
   readonly steps: readonly ProfiledStep[];
+  /** What their clients call themselves, where they do, sorted. */
+  readonly clientNames: readonly string[];
   /** The same figures with `engine`, `deserialization` and `serialization` before them. */
   readonly [prefixed: string]: unknown;
 }
@@ -69,6 +73,7 @@ interface Kept {
   readonly totalMs: number;
   readonly deserializationMs: number;
   readonly steps: readonly StepCost[] | undefined;
+  readonly clientName: string | undefined;
 }
 
 export class QueryGroups {
@@ -86,10 +91,11 @@ export class QueryGroups {
     return this.#ring.every(({steps}) => steps !== undefined);
   }
 
-  add({database, language, text, totalMs, deserializationMs, steps}: ProfiledExecution): void {
+  add({database, language, text, ...execution}: ProfiledExecution): void {
+    const {totalMs, deserializationMs, steps, clientName} = execution;
     const group = this.#groupOf(database, language, text);
     group.kept += 1;
-    const kept = {group, totalMs, deserializationMs, steps};
+    const kept = {group, totalMs, deserializationMs, steps, clientName};
     const former = this.#ring[this.#next];
     this.#ring[this.#next] = kept;
     this.#next = (this.#next + 1) % executionsMax;
@@ -155,7 +161,13 @@ function told(group: Group, executions: readonly Kept[]): ProfiledQueryGroup {
     // Rows become JSON while the engine makes them.
     ...prefixed('serialization', none),
     steps: stepsOf(executions),
+    clientNames: namesOf(executions),
   };
+}
+
+function namesOf(executions: readonly Kept[]): readonly string[] {
+  const names = new Set(executions.flatMap(({clientName}) => clientName ?? []));
+  return [...names].toSorted();
 }
 
 function stepsOf(executions: readonly Kept[]): ProfiledStep[] {

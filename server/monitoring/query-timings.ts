@@ -10,7 +10,7 @@ export interface TimedStatement {
   readonly protocol?: string | undefined;
   readonly database: string;
   readonly language: string;
-  readonly readOnly: boolean;
+  readonly readOnly?: boolean | undefined;
 }
 
 export class QueryTimings {

@@ -13,28 +13,26 @@ import {textArguments} from './search/search-arguments.ts';
 import {quotedName, type SearchCall, searchRows} from './search/search-rows.ts';
 import {similarityOf, textIndex} from './search/search-targets.ts';
 import {searchVectors} from './search/vector-search.ts';
-import type {Service} from './session.ts';
+import type {RequestContext, Service} from './session.ts';
 
 export type SearchKind = 'search' | 'hybrid' | 'fulltext';
 
-export interface SearchRequest {
+export interface SearchRequest extends RequestContext {
   readonly kind: SearchKind;
   readonly database: string;
   readonly given: MapValue;
   /** The transaction that it runs in; undefined: one of its own. */
-  readonly transactionId: string | undefined;
-  readonly tag: string | undefined;
-  readonly signal: AbortSignal | undefined;
+  readonly transactionId?: string | undefined;
 }
 
 /** @throws {Refusal} `argument` and what statements are refused with. */
 export async function runSearch(
   service: Service,
   principal: Principal,
-  request: SearchRequest,
+  {kind, database, given, transactionId, ...context}: SearchRequest,
 ): Promise<string> {
-  const call: SearchCall = {service, principal, ...request};
-  switch (request.kind) {
+  const call: SearchCall = {service, principal, database, given, transactionId, context};
+  switch (kind) {
     case 'fulltext':
       return await searchText(call);
     case 'search':

@@ -68,6 +68,7 @@ import type {
   ClientConnection,
   ChangesRequest,
   ChangeSubscription,
+  RequestContext,
   ResultCursor,
   RowCursor,
   RowsRequest,
@@ -382,6 +383,7 @@ export class SessionService implements Service {
   }
 
   async changes(principal: Principal, request: ChangesRequest): Promise<ChangeSubscription> {
+    this.#options.onRequest?.(request.connection);
     return this.#changes.open(
       principal,
       this.#databases.openFor(principal, request.database),
@@ -389,12 +391,16 @@ export class SessionService implements Service {
     );
   }
 
-  connect(): ClientConnection {
+  connect(context: RequestContext = {}): ClientConnection {
     const controller = new AbortController();
+    const {signal} = controller;
     // Each of its statements may listen.
-    setMaxListeners(0, controller.signal);
+    setMaxListeners(0, signal);
     const connection: ClientConnection = {
-      signal: controller.signal,
+      signal,
+      get context() {
+        return {...context, signal, connection};
+      },
       close: () => {
         if (controller.signal.aborted) return;
         controller.abort();
@@ -409,10 +415,10 @@ export class SessionService implements Service {
     principal: Principal,
     database: string,
     isolation: Isolation,
-    {tag, clientName, connection}: TransactionContext = {},
+    {tag, clientName, connection, readOnly}: TransactionContext = {},
   ): Promise<string> {
     const session = this.#databases.openFor(principal, database);
-    const owner = {user: principal.name, tag, clientName, connection};
+    const owner = {user: principal.name, tag, clientName, connection, readOnly};
     return Promise.resolve(this.#transactions.begin(owner, session, isolation));
   }
 
@@ -421,10 +427,22 @@ export class SessionService implements Service {
     database: string,
     transactionId: string,
     requestId: string | undefined,
+    {timeoutMs}: RequestContext = {},
   ): Promise<void> {
     const session = this.#databases.openFor(principal, database);
     const user = principal.name;
-    await this.#transactions.commit({user, session, id: transactionId, requestId});
+    const committing = this.#transactions.commit({user, session, id: transactionId, requestId});
+    await this.#knownWithin(timeoutMs, committing);
+  }
+
+  /** Waits so long for the outcome of a commit. @throws {Refusal} `commit.unknown`. */
+  #knownWithin(timeoutMs: number | undefined, committing: Promise<void>): Promise<void> {
+    if (timeoutMs === undefined) return committing;
+    return new Promise((resolve, reject) => {
+      const late = (): void => reject(unknownWithin(timeoutMs));
+      const cancel = this.#options.timers.after(timeoutMs, late);
+      committing.finally(cancel).then(resolve, reject);
+    });
   }
 
   async rollback(principal: Principal, database: string, transactionId: string): Promise<void> {
@@ -641,6 +659,14 @@ function functionsOf(
     functions: createFunctionRegistry([{tables: Object.fromEntries(tables)}]),
     procedures: proceduresWith(brought.map(({signature}) => signature)),
   };
+}
+
+function unknownWithin(timeoutMs: number): Refusal {
+  return new Refusal(
+    'commit.unknown',
+    `the outcome of the commit was not known within ${timeoutMs} ms: it may or may not have ` +
+      'happened; read before writing again',
+  );
 }
 
 function requireRoot(principal: Principal): void {

@@ -55,6 +55,8 @@ export interface RequestContext {
   readonly connection?: object | undefined;
   /** Aborts it: the client went away. */
   readonly signal?: AbortSignal | undefined;
+  /** What writes is refused before anything runs: in a statement, or in all of a transaction. */
+  readonly readOnly?: boolean | undefined;
 }
 
 export interface RunRequest extends RequestContext {
@@ -66,8 +68,6 @@ export interface RunRequest extends RequestContext {
   readonly operation?: RecordOperation | undefined;
   /** How new what it reads must be; absent: as the settings say. On a server alone it is. */
   readonly consistency?: ReadConsistency | undefined;
-  /** The route is read-only: a statement that writes is refused before anything runs. */
-  readonly readOnly: boolean;
   /**
    * What the statement may do at most, whatever rights its user has; absent: all that they allow.
    * One that may do more is refused before it runs, with `security.denied` and the `effect`.
@@ -191,7 +191,7 @@ export interface ChangeFilter {
 }
 
 /** Which committed changes somebody wants to be told of. */
-export interface ChangesRequest {
+export interface ChangesRequest extends RequestContext {
   readonly database: string;
   /** Changes that any of them lets through are told, once. */
   readonly filters: readonly ChangeFilter[];
@@ -228,7 +228,9 @@ export interface ChangeSubscription {
 export interface ClientConnection {
   /** Aborted when the connection has ended: the `signal` of its requests, beside `connection`. */
   readonly signal: AbortSignal;
-  /** Ends its transactions, rolled back, and its statements. Idempotent. */
+  /** What goes along with each of its requests: what it told when it came, and that it is there. */
+  readonly context: TransactionContext;
+  /** Ends its transactions, rolled back, its statements and its subscriptions. Idempotent. */
   close(): void;
 }
 
@@ -271,18 +273,26 @@ export interface Service {
    */
   keep(principal: Principal | undefined): KeptHolder;
 
-  /** @throws {Refusal} `security.denied`, `admission.full`, `changes.lost`, `database.*`. */
+  /**
+   * Opens a subscription, which ends when the `signal` of the request says that its client went.
+   *
+   * @throws {Refusal} `security.denied`, `admission.full`, `changes.lost`, `database.*`.
+   */
   changes(principal: Principal, request: ChangesRequest): Promise<ChangeSubscription>;
 
-  /** Says that a client is there: what it opens ends with its connection. */
-  connect(): ClientConnection;
+  /**
+   * Says that a client is there: what it opens ends with its connection.
+   *
+   * @param context - What it says of itself, for all its requests.
+   */
+  connect(context?: RequestContext): ClientConnection;
 
   /**
    * Begins a transaction, and answers its id.
    *
    * @param context - The transaction ends with its `connection`, which `connect` has made, and is
    *   not idle before; without one it ends when nobody uses it for
-   *   `svc.server.httpSessionExpireTimeout`.
+   *   `svc.server.httpSessionExpireTimeout`. With `readOnly` none of its statements may write.
    */
   begin(
     principal: Principal,
@@ -291,8 +301,10 @@ export interface Service {
     context?: TransactionContext,
   ): Promise<string>;
   /**
-   * Commits a transaction; on its way to the leader for no longer than `context` says. It is not
-   * taken back when its client goes.
+   * Commits a transaction. Nobody waits for its outcome longer than `context` says; it is not taken
+   * back then, nor when its client goes.
+   *
+   * @throws {Refusal} `commit.unknown` when the time is over first.
    */
   commit(
     principal: Principal,
@@ -315,12 +327,16 @@ export interface Service {
   databaseExists(principal: Principal, name: string): boolean;
   /** What this server knows of the search indexes of each database that was used, by its name. */
   searchFigures(): ReadonlyMap<string, readonly SearchIndexFigures[]>;
-  createDatabase(principal: Principal, name: string): Promise<void>;
-  dropDatabase(principal: Principal, name: string): Promise<void>;
+  createDatabase(principal: Principal, name: string, context?: RequestContext): Promise<void>;
+  dropDatabase(principal: Principal, name: string, context?: RequestContext): Promise<void>;
   openDatabase(principal: Principal, name: string): Promise<void>;
   closeDatabase(principal: Principal, name: string): Promise<void>;
   /** Has all members hold the leader's copy, on the leader; a row each. */
-  alignDatabase(principal: Principal, name: string): Promise<readonly AlignedMember[]>;
+  alignDatabase(
+    principal: Principal,
+    name: string,
+    context?: RequestContext,
+  ): Promise<readonly AlignedMember[]>;
 
   /** The schema as applied on this server. @throws {Refusal} `database.not-found`. */
   schemaOf(principal: Principal, database: string): Catalog;

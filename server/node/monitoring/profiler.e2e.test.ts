@@ -17,6 +17,7 @@ interface Profiled {
   readonly queryText: string;
   readonly executionCount: number;
   readonly totalTimeMs: number;
+  readonly clientNames: readonly string[];
   readonly deserializationTotalTimeMs: number;
   readonly steps: readonly {readonly name: string; readonly totalCostMs: number}[];
 }
@@ -73,4 +74,20 @@ test('the answer of a statement is the same while it records', async () => {
   await client.serverCommand('profiler start');
   assert.deepEqual(await ask(), before);
   await client.serverCommand('profiler stop');
+});
+
+test('what the clients call themselves that asked', async () => {
+  const text = 'SELECT FROM P WHERE n = 1 LIMIT 1';
+  await client.serverCommand('profiler start 30');
+  for (const name of ['nightly', 'daily']) {
+    const headers = {'Content-Type': 'application/json', 'X-Svc-Client-Name': name};
+    const body = JSON.stringify({language: 'sql', command: text});
+    const asked = {method: 'POST', path: '/api/v1/query/d', headers, body, again: false} as const;
+    assert.equal((await client.send(asked)).status, 200);
+  }
+  await client.query('d', text);
+  const {queries} = await client.serverCommand('profiler stop');
+  const [asked] = queries as readonly Profiled[];
+  assert.equal(asked?.executionCount, 3);
+  assert.deepEqual(asked?.clientNames, ['daily', 'nightly']);
 });

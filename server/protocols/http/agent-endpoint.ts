@@ -1,5 +1,6 @@
 /** What this protocol asks of the agent tool server, which node/ gives it. */
 import type {Principal} from '#server/security/principal.ts';
+import type {RequestContext} from '#server/session/session.ts';
 
 /** The agent tool server, as this protocol reaches it. */
 export interface AgentEndpoint {
@@ -11,7 +12,7 @@ export interface AgentEndpoint {
     caller: {
       readonly principal: Principal;
       readonly requestId: string;
-      readonly signal: AbortSignal;
+      readonly context: RequestContext;
       readonly conversation: string | undefined;
       /** When a refusal may be told; undefined: now. */
       readonly late: (error: unknown) => Promise<void> | undefined;

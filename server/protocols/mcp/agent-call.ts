@@ -10,13 +10,13 @@ import {Policy} from './policy.ts';
 import type {ToolCall} from './tool.ts';
 import {ToolRefusal} from './tool-refusal.ts';
 import type {Principal} from '#server/security/principal.ts';
+import type {RequestContext} from '#server/session/session.ts';
 
 /** Who sends messages, and what belongs to the request that carries them. */
 export interface AgentCaller {
   readonly principal: Principal;
   readonly requestId: string;
-  /** Aborted when the client is gone. */
-  readonly signal: AbortSignal | undefined;
+  readonly context: RequestContext;
   /** The conversation that the request says it belongs to; without one nothing can be cancelled. */
   readonly conversation: string | undefined;
   /** Waits until a request of a conversation may be carried out; answers what ends that. */
@@ -53,7 +53,7 @@ export class AgentCall implements ToolCall {
     this.server = server;
     this.caller = caller;
     this.policy = new Policy(server.configuration.value, caller.principal.name);
-    this.signal = caller.signal;
+    this.signal = caller.context.signal;
   }
 
   /** Whether there is an agent tool server. */
@@ -79,6 +79,10 @@ export class AgentCall implements ToolCall {
 
   get clock(): ToolCall['clock'] {
     return this.server.options.clock;
+  }
+
+  get context(): RequestContext {
+    return {...this.caller.context, protocol: 'mcp', signal: this.signal};
   }
 
   get requestId(): string {

@@ -131,7 +131,7 @@ export class AgentServer {
       tooLong: () => errorText(noId, codes.invalidRequest, tooLong(most)),
       answer: async (line, begin) => {
         const requestId = `line-${(++count).toString(36)}`;
-        const known = {conversation: 'lines', signal: undefined};
+        const known = {conversation: 'lines', context: {}};
         const caller = {...known, principal, requestId, begin};
         return (await this.answer(line, caller)).body;
       },
@@ -213,10 +213,10 @@ export class AgentServer {
 
   /** The answer; empty for a request that has been cancelled. */
   async #answerRequest(request: Request, call: AgentCall): Promise<string> {
-    const {conversation, principal, signal} = call.caller;
+    const {conversation, principal, context} = call.caller;
     if (conversation === undefined) return await this.#carryOut(request, call);
     const name = {user: principal.name, conversation, id: request.id};
-    return await this.running.run(name, signal, async both => {
+    return await this.running.run(name, context.signal, async both => {
       const done = await call.caller.begin?.();
       call.signal = both;
       try {

@@ -274,7 +274,7 @@ async function outcomeOf({called, profile, own, open, principal, override}: Cell
   const message = {jsonrpc: '2.0', id: 1, method: 'tools/call', params: {name, arguments: given}};
   const speaker = speakers.get(principal);
   assert(speaker !== undefined);
-  const alone = {signal: undefined, conversation: undefined};
+  const alone = {context: {}, conversation: undefined};
   const caller = {...alone, principal: speaker, requestId: 'r'};
   const {body} = await agents.answer(Buffer.from(JSON.stringify(message)), caller);
   const {result} = JSON.parse(body) as {

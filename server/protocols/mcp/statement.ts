@@ -40,7 +40,7 @@ export interface Records {
 /** @throws {ToolRefusal} what the agent can correct. @throws {Refusal} */
 export async function recordsOf(call: ToolCall, statement: ToolStatement): Promise<Records> {
   const {database, text: words, bytesBefore = 0, ...rest} = statement;
-  const request = {...statementRequest(database, words), signal: call.signal, ...rest};
+  const request = {...statementRequest(database, words), ...call.context, ...rest};
   try {
     const cursor = await call.service.run(call.principal, request);
     try {

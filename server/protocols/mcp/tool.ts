@@ -12,7 +12,7 @@ import type {Clock} from '#server/platform/clock.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Administration} from '#server/session/administration.ts';
-import type {Service} from '#server/session/session.ts';
+import type {RequestContext, Service} from '#server/session/session.ts';
 import {
   type ArgumentFields,
   type Arguments,
@@ -83,8 +83,8 @@ export interface ToolCall {
   readonly cluster: Cluster | undefined;
   readonly clock: Clock;
   readonly requestId: string;
-  /** Aborted when the client is gone. */
-  readonly signal: AbortSignal | undefined;
+  /** What goes along with what the tool asks of the service. */
+  readonly context: RequestContext;
   /** Whether the configuration permits it for the whole server, or in a database. */
   allows(permission: Permission, database?: string): boolean;
   /** @throws {ToolRefusal} which says what is not permitted. */

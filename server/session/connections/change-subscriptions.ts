@@ -6,7 +6,7 @@
  * one type, or to a database, that may not be read any more ends with the refusal.
  */
 import type {DatabaseAccess} from '#server/access/decide.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {queryTerminated, Refusal} from '#server/base/errors.ts';
 import type {JsonFormat} from '#server/model/json.ts';
 import type {ChangedRecords, ChangeReader, RecordChange} from '#server/records/change-stream.ts';
 import type {Principal} from '#server/security/principal.ts';
@@ -65,9 +65,15 @@ export class ChangeSubscriptions {
         reader,
         rights: this.#rights,
         turn: this.#yield,
-        closed: () => void this.#open.delete(subscription),
+        closed: () => {
+          this.#open.delete(subscription);
+          request.signal?.removeEventListener('abort', gone);
+        },
       });
+      const gone = (): void => subscription.end(queryTerminated());
       this.#open.add(subscription);
+      request.signal?.addEventListener('abort', gone, {once: true});
+      if (request.signal?.aborted === true) gone();
       return subscription;
     } finally {
       this.#opening.splice(this.#opening.indexOf(principal.name), 1);

@@ -132,7 +132,7 @@ export class RunningQueries {
     const elapsedMs = this.#clock.monotonic() - startedMonotonic;
     timings?.add(request, elapsedMs);
     if (!isRecording) return;
-    const {database, language, text, receivedAt = startedMonotonic} = request;
+    const {database, language, text, clientName, receivedAt = startedMonotonic} = request;
     const deserializationMs = startedMonotonic - receivedAt;
     watch.profiler?.add({
       database,
@@ -141,6 +141,7 @@ export class RunningQueries {
       totalMs: deserializationMs + elapsedMs,
       deserializationMs,
       steps,
+      clientName,
     });
   }
 

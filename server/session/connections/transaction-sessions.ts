@@ -41,6 +41,7 @@ interface OpenSession {
   readonly clientName: string | undefined;
   /** It ends with it, and is not idle before. */
   readonly connection: ClientConnection | undefined;
+  readonly readOnly: boolean;
   lastUsedMs: number;
   busy: boolean;
   /** Ended from outside while a statement runs in it. */
@@ -71,6 +72,8 @@ export interface SessionOwner {
   readonly clientName?: string | undefined;
   /** Ends the session when it ends; absent: the session ends when it is idle. */
   readonly connection?: ClientConnection | undefined;
+  /** Whether its statements may only read. */
+  readonly readOnly?: boolean | undefined;
 }
 
 /** One of so many sessions is root's alone. */
@@ -81,6 +84,7 @@ export interface HeldSession {
   /** Set undefined before it is committed: what is under way cannot be rolled back any more. */
   transaction: Transaction | undefined;
   readonly isolation: Isolation;
+  readonly readOnly: boolean;
   readonly parameters: KeptVariables;
   /** Counts the memory of its next parameter. */
   newParameter(): KeptHolder;
@@ -128,6 +132,10 @@ class Held implements HeldSession {
 
   get isolation(): Isolation {
     return this.#session.isolation;
+  }
+
+  get readOnly(): boolean {
+    return this.#session.readOnly;
   }
 
   get parameters(): KeptVariables {
@@ -184,7 +192,7 @@ export class TransactionSessions {
 
   /** Opens a session; its id. @throws {Refusal} `admission.full`. */
   add(owner: SessionOwner, database: string, transaction: Transaction): string {
-    const {user, tag, clientName, connection} = owner;
+    const {user, tag, clientName, connection, readOnly = false} = owner;
     this.#checkRoom(user);
     this.#counts.set(user, this.#countOf(user) + 1);
     const id = `AS-${uuidOf(this.#random)}`;
@@ -200,6 +208,7 @@ export class TransactionSessions {
       begunMs: this.#clock.monotonic(),
       tag,
       clientName,
+      readOnly,
       connection,
       lastUsedMs: this.#clock.monotonic(),
       busy: false,

@@ -1,7 +1,7 @@
 /** A statement of a search: its rows as JSON text. */
 import type {MapValue, Value} from '#server/model/value.ts';
 import type {Principal} from '#server/security/principal.ts';
-import type {Service} from '../session.ts';
+import type {RequestContext, Service} from '../session.ts';
 import {statementRequest} from '../statement-request.ts';
 
 /** Who searches, where, and with what arguments. */
@@ -11,8 +11,7 @@ export interface SearchCall {
   readonly database: string;
   readonly given: MapValue;
   readonly transactionId: string | undefined;
-  readonly tag: string | undefined;
-  readonly signal: AbortSignal | undefined;
+  readonly context: RequestContext;
 }
 
 export interface SearchRows {
@@ -28,16 +27,15 @@ export function quotedName(name: string): string {
 
 /** Only reads: a statement that writes is refused. */
 export async function searchRows(
-  {service, principal, database, transactionId, tag, signal}: SearchCall,
+  {service, principal, database, transactionId, context}: SearchCall,
   text: string,
   parameters: Iterable<readonly [string, Value]>,
 ): Promise<SearchRows> {
   const cursor = await service.run(principal, {
     ...statementRequest(database, text, new Map(parameters)),
+    ...context,
     readOnly: true,
     transactionId,
-    tag,
-    signal,
   });
   try {
     const pieces: Buffer[] = [];

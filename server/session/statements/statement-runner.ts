@@ -227,7 +227,8 @@ export class StatementRunner implements StatementHost {
   /** A statement of a client's session, which has a transaction unless it was ended in it. */
   async runInside(outer: StatementContext, held: HeldSession): Promise<ResultCursor> {
     const parameters = held.parameters.under(outer.request.parameters);
-    const request = {...outer.request, parameters};
+    const readOnly = outer.request.readOnly || held.readOnly;
+    const request = {...outer.request, parameters, readOnly};
     const {transaction} = held;
     let parts: StatementContext = partsWith(outer, {request, signal: eitherOf(outer.signal, held)});
     try {

@@ -4,6 +4,11 @@ import {test} from 'node:test';
 import {eventually} from '../time/eventually.ts';
 import {type Fields, login, places} from './line-world.ts';
 
+const many = {
+  text: 'UNWIND range(1, 3000) AS a UNWIND range(1, 3000) AS n RETURN n',
+  language: 'cypher',
+};
+
 for (const [place, open] of Object.entries(places)) {
   test(`all that a protocol needs is there at ${place}`, async () => {
     const {client} = await open();
@@ -44,6 +49,36 @@ for (const [place, open] of Object.entries(places)) {
     assert.equal((await lina.ask('run', {text}))['refused'], 'security.denied');
   });
 
+  test(`a commit at ${place} is waited for no longer than its time`, async () => {
+    const {load, client} = await open();
+    const one = client();
+    await one.ask('login', login);
+    const {transaction} = await one.ask('begin');
+    await one.ask('insert', {type: 'Person', values: {n: 1}, transaction});
+    // Rows that nobody takes hold the transaction: its commit waits for them.
+    await one.ask('run', {...many, transaction});
+    const late = await one.ask('commit', {transaction, within: 20});
+    assert.equal(late['refused'], 'commit.unknown', JSON.stringify(late));
+    assert.match(String(late['message']), /within \d+ ms/);
+    one.close();
+    await eventually('nothing of it is left', () => {
+      return Object.values(load()).every(count => count === 0);
+    });
+  });
+
+  test(`a client of ${place} may begin a transaction that only reads`, async () => {
+    const {client} = await open();
+    const one = client();
+    await one.ask('login', login);
+    const {transaction} = await one.ask('begin', {only: 'read'});
+    const read = await one.ask('run', {text: 'SELECT count(*) AS c FROM Person', transaction});
+    assert.deepEqual(read['columns'], ['c']);
+    const written = await one.ask('insert', {type: 'Person', values: {n: 1}, transaction});
+    assert.equal(written['refused'], 'query.not-idempotent');
+    const plain = await one.ask('insert', {type: 'Person', values: {n: 1}, only: 'read'});
+    assert.equal(plain['refused'], 'query.not-idempotent');
+  });
+
   test(`a client of ${place} that goes leaves nothing behind`, async () => {
     const {load, client} = await open();
     const one = client();
@@ -51,10 +86,6 @@ for (const [place, open] of Object.entries(places)) {
     const {transaction} = await one.ask('begin');
     await one.ask('insert', {type: 'Person', values: {n: 1}, transaction});
     await one.ask('subscribe');
-    const many = {
-      text: 'UNWIND range(1, 3000) AS a UNWIND range(1, 3000) AS n RETURN n',
-      language: 'cypher',
-    };
     assert.deepEqual((await one.ask('run', many))['columns'], ['n']);
     one.close();
     await eventually('its transaction and statements end', () => {

@@ -18,7 +18,7 @@ import {parseRid} from '#server/model/rid.ts';
 import {type MapValue, Rid, type Value} from '#server/model/value.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {RecordCalls} from '#server/session/record-calls.ts';
-import type {ChangeSubscription, RowCursor} from '#server/session/session.ts';
+import type {ChangeSubscription, RequestContext, RowCursor} from '#server/session/session.ts';
 import {statementRequest} from '#server/session/statement-request.ts';
 
 /** The service is that of the cluster on its member, which has a way for commands too. */
@@ -45,11 +45,10 @@ class LineConnection {
   constructor(parts: Parts, socket: Socket) {
     this.#parts = parts;
     this.#socket = socket;
-    this.#client = parts.service.connect();
+    this.#client = parts.service.connect({protocol: 'line'});
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       for (const cursor of this.#cursors.values()) cursor.close();
-      this.#subscription?.close();
       this.#client.close();
     });
   }
@@ -74,9 +73,9 @@ class LineConnection {
     if (who === undefined) throw new Refusal('security.unauthenticated', 'log in first');
     const database = text('database');
     const transactionId = given.has('transaction') ? text('transaction') : undefined;
-    const {signal} = this.#client;
-    const from = {signal, protocol: 'line', clientName: text('as') || undefined};
-    const scope = {database, transactionId, connection: this.#client, ...from};
+    const timeoutMs = given.get('within') as number | undefined;
+    const own = {clientName: text('as') || undefined, timeoutMs, readOnly: given.has('only')};
+    const scope = {database, transactionId, ...this.#client.context, ...own};
     const values = (given.get('values') ?? new Map()) as MapValue;
     const plain = statementRequest(database, text('text'), values);
     const statement = {...plain, ...scope, language: text('language') || 'sql', limit: 0};
@@ -110,11 +109,11 @@ class LineConnection {
         return done;
       case 'subscribe':
         this.#subscription?.close();
-        this.#subscription = this.#unlessGone(await service.changes(who, {database, filters}));
+        this.#subscription = await service.changes(who, {...scope, filters});
         void this.#tell(this.#subscription).catch(refusedAs);
         return done;
       default:
-        return this.#administrate(who, text('do'));
+        return this.#administrate(who, text('do'), scope);
     }
   }
 
@@ -132,12 +131,13 @@ class LineConnection {
     }
   }
 
-  async #administrate(principal: Principal, line: string): Promise<MapValue> {
+  async #administrate(who: Principal, line: string, context: RequestContext): Promise<MapValue> {
+    const parts = this.#parts;
     const spoken = spokenCommand(Object.values(administrativeCommands), line);
     if (spoken === undefined) throw new Refusal('argument', `nobody knows '${line}' here`);
     const given = spokenArguments(spoken, new Map(), new JsonParser(16));
-    const cluster = this.#parts.commands?.(principal, true);
-    const call = {parts: this.#parts, principal, isPrivate: true, tell: () => {}, cluster};
+    const cluster = parts.commands?.(who, true, context);
+    const call = {parts, principal: who, isPrivate: true, context, tell: () => {}, cluster};
     const row = spoken.command as Parameters<typeof administer>[0];
     const answer = await administer(row, call, readArguments(row.arguments, given));
     return answerOf({answer: JSON.stringify(answer ?? null)});

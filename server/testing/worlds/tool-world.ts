@@ -84,7 +84,7 @@ export class ToolWorld implements AsyncDisposable {
       cluster: undefined,
       clock: createClock(),
       requestId: 'r1',
-      signal: undefined,
+      context: {},
       allows,
       require(permission) {
         if (!allows(permission)) throw notPermitted(permission);

@@ -16,6 +16,7 @@ import type {
   ChangesRequest,
   ClientConnection,
   ChangeSubscription,
+  RequestContext,
   ResultCursor,
   RowCursor,
   RowsRequest,
@@ -87,8 +88,8 @@ export class WordService implements Service {
     return service;
   }
 
-  connect(): ClientConnection {
-    return this.#real.connect();
+  connect(context?: RequestContext): ClientConnection {
+    return this.#real.connect(context);
   }
 
   rows(principal: Principal, request: RowsRequest): Promise<RowCursor> {

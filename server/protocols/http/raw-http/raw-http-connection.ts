@@ -314,14 +314,14 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     const isRelayed = gateway !== undefined && typeof credentials !== 'string';
     if (agents === undefined || isRelayed) return false;
     const found = this.#principalOf(credentials);
-    const {signal} = this;
+    const context = {signal: this.signal, connection: this.connection};
     const {conversation} = known.head;
     const body = bytes.subarray(known.bytes.length);
     const answer = async (principal: Principal): Promise<true> => {
       await gateway?.placement.reached(requested);
       const requestId = this.context.nextRequestId();
       const late = (error: unknown) => lateRefusal(this.context, principal, error);
-      const caller = {principal, requestId, signal, conversation, late};
+      const caller = {principal, requestId, context, conversation, late};
       const told = await agents.answer(body, caller);
       const headers = conversationHeaders(told.conversation);
       this.#answer(told.status, headers, Buffer.from(told.body), requestId);

@@ -28,6 +28,9 @@ import {LeaderSender} from './leader-sender.ts';
 
 export const callPath = '/cluster/call';
 
+/** What an answer may take beyond the time of its request, which the leader keeps itself. */
+const graceMs = 1_000;
+
 export class HttpLeaderChannel implements LeaderChannel {
   readonly #context: RelayContext;
   readonly #cluster: Cluster;
@@ -59,7 +62,7 @@ export class HttpLeaderChannel implements LeaderChannel {
     const restMs = (): number | undefined =>
       timeoutMs && Math.max(1, Math.ceil(timeoutMs - (clock.monotonic() - begunAt)));
     return await this.#attempts.answer({
-      attempt: target => this.#attempt(target, encodeCall(callIn(restMs())), options),
+      attempt: target => this.#attempt(target, callIn, restMs(), options),
       isRepeatable,
       gone: () => signal?.aborted === true,
       clientGone,
@@ -73,13 +76,17 @@ export class HttpLeaderChannel implements LeaderChannel {
 
   async #attempt(
     target: HttpTarget,
-    body: Buffer,
+    callIn: (restMs: number | undefined) => LeaderCall,
+    restMs: number | undefined,
     {principal, signal}: CallOptions,
   ): Promise<Attempted<CallAnswer>> {
     const {settings} = this.#context;
+    const body = encodeCall(callIn(restMs));
     const bytesMax = settings.get('svc.ha.proxyMaxBodySize');
     if (body.length > bytesMax) throw tooLarge(body.length, bytesMax);
     const patienceMs = settings.get('svc.ha.proxyCommandTimeout');
+    // The leader itself says that its time is over, unless it is silent.
+    const beginsWithinMs = Math.min(patienceMs, (restMs ?? patienceMs) + graceMs);
     const {answer: answering} = this.#sender.send(target, {
       method: 'POST',
       path: `${basePath}${callPath.slice(1)}`,
@@ -91,7 +98,7 @@ export class HttpLeaderChannel implements LeaderChannel {
         ...memberHeaders(this.#cluster.token, principal.name),
       ],
       body,
-      patienceMs,
+      patienceMs: beginsWithinMs,
       signal,
     });
     const answer = await answering;
@@ -101,14 +108,18 @@ export class HttpLeaderChannel implements LeaderChannel {
       answer.resume();
       return notTaken(statusCode, target);
     }
-    return await this.#begun(answer, patienceMs);
+    return await this.#begun(answer, patienceMs, beginsWithinMs);
   }
 
-  async #begun(answer: IncomingMessage, patienceMs: number): Promise<Attempted<CallAnswer>> {
+  async #begun(
+    answer: IncomingMessage,
+    patienceMs: number,
+    beginsWithinMs: number,
+  ): Promise<Attempted<CallAnswer>> {
     const frames = new Frames(answer, delay => this.#silence(answer, delay), patienceMs);
     let first: Frame | undefined;
     try {
-      first = await frames.next();
+      first = await frames.next(beginsWithinMs);
     } catch (error) {
       return {kind: 'broken', reason: String(error)};
     }
@@ -171,7 +182,7 @@ class Frames {
     this.#patienceMs = patienceMs;
   }
 
-  async next(): Promise<Frame | undefined> {
+  async next(patienceMs = this.#patienceMs): Promise<Frame | undefined> {
     for (;;) {
       const frame = this.#reader.next();
       if (frame !== undefined || this.#hasEnded) {
@@ -180,7 +191,7 @@ class Frames {
         if (this.#hasEnded) this.#answer.resume();
         return frame;
       }
-      const cancel = this.#silence(this.#patienceMs);
+      const cancel = this.#silence(patienceMs);
       try {
         const {done, value} = await this.#pieces.next();
         if (done === true) throw new Error('its answer broke off');

@@ -16,7 +16,7 @@ import {answerEvents, wantsEvents} from '../message/event-stream.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
 import type {UserOperation} from '../router.ts';
-import {requestedConsistency} from './statement.ts';
+import {contextOf, requestedConsistency} from './statement.ts';
 
 const untold: TellProgress = () => {};
 
@@ -32,6 +32,7 @@ export function callOf(
     parts: context.options,
     principal,
     isPrivate: context.transport.isProtected(request),
+    context: contextOf(exchange),
     tell,
     cluster: gateway && {
       relay: async () => ((await gateway.forward(exchange, principal)) ? relayed : undefined),

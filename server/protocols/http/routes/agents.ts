@@ -11,6 +11,7 @@ import {clusterTokenHeader} from '../relay/forwarded-headers.ts';
 import type {AgentEndpoint} from '../agent-endpoint.ts';
 import {conversationHeader} from '../protocol-names.ts';
 import type {Route} from '../router.ts';
+import {contextOf} from './statement.ts';
 
 export const agentRoutes: readonly Route[] = [
   {
@@ -52,10 +53,11 @@ function refuseMethod(exchange: Exchange): void {
 }
 
 async function answerMessages(exchange: Exchange, principal: Principal): Promise<void> {
-  const {requestId, signal} = exchange;
+  const {requestId} = exchange;
   const conversation = exchange.header(conversationHeader);
   const late = (error: unknown) => lateRefusal(exchange.context, exchange.caller, error);
-  const caller = {principal, requestId, signal, conversation, late};
+  const context = contextOf(exchange);
+  const caller = {principal, requestId, context, conversation, late};
   const answer = await agentsOf(exchange).answer(await exchange.body(), caller);
   const {status, body, conversation: begun} = answer;
   exchange.answer(status, body, undefined, conversationHeaders(begun));

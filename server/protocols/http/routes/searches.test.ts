@@ -60,6 +60,28 @@ test('dense vectors: distances, a filter, a commit that the next request finds',
   assert.deepEqual(bodies(await search('search', near)), ['red apple', 'green apple']);
 });
 
+test('a client says who it is, wherever it asks', async () => {
+  await world.agents.configure('{"enabled": true, "allowReads": true}');
+  const headers = {'X-Svc-Client-Name': 'nightly', 'X-Svc-Query-Tag': 'job-7'};
+  const given = {queryText: 'apple', indexName: 'Doc[body]'};
+  const tool = {name: 'full_text_search', arguments: {database: 'db', ...given}};
+  const requests = {
+    '/query/db': {language: 'sql', command: 'SELECT FROM Doc LIMIT 1'},
+    '/vector/db/fulltext': given,
+    '/vector/db/search': {indexName: 'Doc[place]', queryVector: [0, 1], k: 1},
+    '/mcp': {jsonrpc: '2.0', id: 1, method: 'tools/call', params: tool},
+  };
+  for (const [path, body] of Object.entries(requests)) {
+    world.service.requests.length = 0;
+    const {status, text} = await world.call(path, {body, headers});
+    assert.equal(status, 200, text);
+    const [asked] = world.service.requests;
+    assert.deepEqual([asked?.clientName, asked?.tag], ['nightly', 'job-7'], `${path}: ${text}`);
+    assert.equal(asked?.protocol, path === '/mcp' ? 'mcp' : undefined);
+    assert.ok(asked?.connection !== undefined && asked.signal !== undefined);
+  }
+});
+
 test('what cannot be compared is refused', async () => {
   const refused = [
     [{queryVector: [0], k: 2}, /1 dimensions.*requires 2/],

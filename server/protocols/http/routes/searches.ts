@@ -6,7 +6,7 @@ import {statementRequest} from '#server/session/statement-request.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
 import type {Route} from '../router.ts';
-import {queryTag, statementHead} from './statement.ts';
+import {contextOf, statementHead} from './statement.ts';
 
 export const searchRoutes: readonly Route[] = [
   routeOf('search'),
@@ -30,7 +30,7 @@ function routeOf(kind: SearchKind): Route {
 async function search(exchange: Exchange, principal: Principal, kind: SearchKind): Promise<void> {
   const given = await exchange.jsonBody();
   if (given === undefined) throw new PlainFailure(400, 'Request body is required');
-  const {database, transactionId, consistency, signal} = statementHead(exchange);
+  const {database, transactionId, consistency} = statementHead(exchange);
   const {service, gateway} = exchange.context;
   if (!service.databaseExists(principal, database)) {
     throw new Refusal('database.not-found', `Database '${database}' is not available`);
@@ -38,9 +38,6 @@ async function search(exchange: Exchange, principal: Principal, kind: SearchKind
   const read = {...statementRequest(database, ''), readOnly: true, transactionId, consistency};
   await gateway?.placement.readable(principal, read);
   exchange.sessionId = transactionId;
-  const tag = queryTag(exchange);
-  exchange.answer(
-    200,
-    await runSearch(service, principal, {kind, database, given, transactionId, tag, signal}),
-  );
+  const asked = {...contextOf(exchange), kind, database, given, transactionId};
+  exchange.answer(200, await runSearch(service, principal, asked));
 }

@@ -44,11 +44,18 @@ export function statementHead(exchange: Exchange): StatementHead {
     isStream: wantsStream(exchange),
     transactionId: exchange.header(sessionHeader),
     consistency: requestedConsistency(exchange),
-    tag: queryTag(exchange),
-    clientName: clientName(exchange),
+    ...contextOf(exchange),
+    receivedAt: exchange.begunAt,
+  };
+}
+
+/** What goes along with everything that a request asks for. @throws {Refusal} `request.field`. */
+export function contextOf(exchange: Exchange) {
+  return {
+    tag: told(exchange, 'X-Svc-Query-Tag'),
+    clientName: told(exchange, 'X-Svc-Client-Name'),
     connection: exchange.request.socket,
     signal: exchange.signal,
-    receivedAt: exchange.begunAt,
   };
 }
 
@@ -121,10 +128,7 @@ export function statementOfPath(exchange: Exchange): Statement {
       consistency: requestedConsistency(exchange),
       retries: undefined,
       requestId: undefined,
-      tag: queryTag(exchange),
-      clientName: clientName(exchange),
-      connection: exchange.request.socket,
-      signal: exchange.signal,
+      ...contextOf(exchange),
       receivedAt: exchange.begunAt,
     },
     awaitsResponse: true,
@@ -133,16 +137,6 @@ export function statementOfPath(exchange: Exchange): Statement {
 }
 
 const toldLengthMax = 256;
-
-/** The free text by which work is listed and ended. @throws {Refusal} `request.field`. */
-export function queryTag(exchange: Exchange): string | undefined {
-  return told(exchange, 'X-Svc-Query-Tag');
-}
-
-/** What the client calls itself. @throws {Refusal} `request.field`. */
-export function clientName(exchange: Exchange): string | undefined {
-  return told(exchange, 'X-Svc-Client-Name');
-}
 
 function told(exchange: Exchange, name: string): string | undefined {
   const text = exchange.header(name.toLowerCase());

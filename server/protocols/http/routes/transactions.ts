@@ -9,7 +9,7 @@ import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
 import {checkFields, textField} from '../message/json-body.ts';
 import type {Route} from '../router.ts';
-import {clientName, queryTag} from './statement.ts';
+import {contextOf} from './statement.ts';
 
 export const transactionRoutes: readonly Route[] = [
   {path: '/begin/{database}', operations: {POST: {access: 'user', at: 'leader', run: begin}}},
@@ -28,8 +28,9 @@ async function begin(exchange: Exchange, principal: Principal): Promise<void> {
     exchange.sessionId = live;
     throw alreadyStarted();
   }
-  const told = {tag: queryTag(exchange), clientName: clientName(exchange)};
-  exchange.sessionId = await service.begin(principal, database, level, told);
+  // It outlives its connection, and ends when nobody uses it.
+  const context = {...contextOf(exchange), connection: undefined};
+  exchange.sessionId = await service.begin(principal, database, level, context);
   exchange.answerEmpty(204);
 }
 
@@ -53,7 +54,8 @@ async function commit(exchange: Exchange, principal: Principal): Promise<void> {
   await exchange.body();
   const id = exchange.header(sessionHeader);
   if (id !== undefined) {
-    await exchange.context.service.commit(principal, database, id, undefined);
+    const context = contextOf(exchange);
+    await exchange.context.service.commit(principal, database, id, undefined, context);
   }
   exchange.answerEmpty(204);
 }
@@ -62,6 +64,8 @@ async function rollback(exchange: Exchange, principal: Principal): Promise<void>
   const [, database = ''] = exchange.segments;
   await exchange.body();
   const id = exchange.header(sessionHeader);
-  if (id !== undefined) await exchange.context.service.rollback(principal, database, id);
+  if (id !== undefined) {
+    await exchange.context.service.rollback(principal, database, id, contextOf(exchange));
+  }
   exchange.answerEmpty(204);
 }

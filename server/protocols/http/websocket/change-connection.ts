@@ -8,7 +8,12 @@
  */
 import type {RawData, WebSocket} from 'ws';
 import type {Principal} from '#server/security/principal.ts';
-import type {ChangeFilter, ChangeSubscription} from '#server/session/session.ts';
+import type {
+  ChangeFilter,
+  ChangeSubscription,
+  ClientConnection,
+  RequestContext,
+} from '#server/session/session.ts';
 import type {HttpContext} from '../context.ts';
 import {loggedFailure} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
@@ -18,6 +23,8 @@ import {type ChangeFrame, eventText, parseFrame, type SubscribeFrame} from './ch
 /** Whose connection it is. */
 export interface ConnectionOwner {
   readonly requestId: string;
+  /** What its client says of itself. */
+  readonly client: RequestContext;
   /** Who it is now. @throws {Refusal} and PlainFailure, where the credentials are good no more. */
   authenticate(): Principal | Promise<Principal>;
 }
@@ -32,6 +39,7 @@ export class ChangeConnection {
   readonly #context: HttpContext;
   readonly #socket: WebSocket;
   readonly #owner: ConnectionOwner;
+  readonly #client: ClientConnection;
   readonly #feeds = new Map<string, DatabaseFeed>();
   #turn: Promise<void> = Promise.resolve();
   #waiting = 0;
@@ -44,6 +52,7 @@ export class ChangeConnection {
     this.#context = context;
     this.#socket = socket;
     this.#owner = owner;
+    this.#client = context.service.connect({...owner.client, protocol: 'ws'});
     socket.on('message', (data, isBinary) => this.#received(data, isBinary));
     socket.on('pong', () => {
       this.#isAlive = true;
@@ -66,8 +75,8 @@ export class ChangeConnection {
 
   #closed(): void {
     this.#cancelPing?.();
-    for (const {subscription} of this.#feeds.values()) subscription.close();
     this.#feeds.clear();
+    this.#client.close();
   }
 
   #pingLater(): void {
@@ -144,12 +153,9 @@ export class ChangeConnection {
       return tellsPositions ? {position: known.subscription.position} : {};
     }
     const filters = [filter];
-    const request = {database, filters, from};
+    const request = {...this.#client.context, database, filters, from};
     const subscription = await this.#context.service.changes(principal, request);
-    if (this.#socket.readyState !== this.#socket.OPEN) {
-      subscription.close();
-      return {};
-    }
+    if (this.#client.signal.aborted) return {};
     // Who names a position begins anew there.
     known?.subscription.close();
     const feed = {subscription, filters, tellsPositions};

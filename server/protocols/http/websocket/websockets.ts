@@ -10,12 +10,14 @@ import type {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import {WebSocketServer} from 'ws';
 import {Refusal} from '#server/base/errors.ts';
+import type {RequestContext} from '#server/session/session.ts';
 import type {HttpContext} from '../context.ts';
 import {authenticate} from '../message/authentication.ts';
 import {Exchange} from '../message/exchange.ts';
 import {hostOf} from '../message/cross-origin.ts';
 import {PlainFailure} from '../message/failure.ts';
 import {checkHead} from '../message/request-checks.ts';
+import {contextOf} from '../routes/statement.ts';
 import {ChangeConnection} from './change-connection.ts';
 
 export const webSocketPath = '/ws';
@@ -46,9 +48,9 @@ export class WebSockets {
     response.assignSocket(socket as Socket);
     const exchange = new Exchange(this.#context, request, response);
     void this.#admit(exchange).then(
-      () => {
+      client => {
         response.detachSocket(socket as Socket);
-        this.#open(exchange, socket, head);
+        this.#open(exchange, client, socket, head);
       },
       (error: unknown) => {
         response.once('finish', () => (socket as Socket).destroySoon());
@@ -66,25 +68,27 @@ export class WebSockets {
     for (const connection of this.#connections) connection.destroy();
   }
 
-  async #admit(exchange: Exchange): Promise<void> {
+  /** What the client says of itself. */
+  async #admit(exchange: Exchange): Promise<RequestContext> {
     if (this.#context.isStopping) throw new Refusal('server.stopping', 'the server is stopping');
     checkHead(exchange);
     await authenticate(exchange);
     const origin = exchange.header('origin');
-    if (this.#context.origins.of(exchange.request) !== undefined) return;
-    if (origin === undefined || hostOf(origin) === exchange.header('host')) return;
+    const client = contextOf(exchange);
+    if (this.#context.origins.of(exchange.request) !== undefined) return client;
+    if (origin === undefined || hostOf(origin) === exchange.header('host')) return client;
     throw new PlainFailure(403, 'Security error', {
       detail: 'A page of another host may not open a WebSocket here',
     });
   }
 
-  #open(exchange: Exchange, socket: Duplex, head: Buffer): void {
+  #open(exchange: Exchange, client: RequestContext, socket: Duplex, head: Buffer): void {
     const {request, requestId} = exchange;
     const context = this.#context;
     this.#requestIds.set(request, requestId);
     this.#server ??= this.#make();
     this.#server.handleUpgrade(request, socket, head, opened => {
-      const owner = {requestId, authenticate: () => authenticate(exchange)};
+      const owner = {requestId, client, authenticate: () => authenticate(exchange)};
       const connection = new ChangeConnection(context, opened, owner);
       this.#connections.add(connection);
       opened.once('close', () => this.#connections.delete(connection));

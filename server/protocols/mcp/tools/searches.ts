@@ -149,12 +149,11 @@ async function search(
   database: string,
   given: MapValue,
 ): Promise<string> {
-  const {service, principal, signal} = call;
+  const {service, principal, context} = call;
   call.requireDatabase(database);
   call.require('read', database);
   try {
-    const common = {transactionId: undefined, tag: undefined, signal};
-    const found = await runSearch(service, principal, {...common, kind, database, given});
+    const found = await runSearch(service, principal, {...context, kind, database, given});
     requireSize(call, Buffer.byteLength(found));
     return found;
   } catch (error) {
