@@ -1,11 +1,11 @@
 /**
  * `svc start`: one server in the foreground, from its settings to a clean stop.
  *
- * Order: settings, password of the first start, engine, services, listener, then one line that
- * says where it is. SIGINT and SIGTERM stop it in the reverse order: no new requests, running
- * ones end within their time, everything applied becomes durable, exit 0. A second signal ends
- * the process at once; nothing acknowledged is lost by that either. A start that is not over is
- * broken off by the first signal: it may wait for others without end, nothing was acknowledged,
+ * Order: settings, password of the first start, engine, services, listener, then, on a terminal,
+ * one line that says where it is. SIGINT and SIGTERM stop it in the reverse order: no new requests,
+ * running ones end within their time, everything applied becomes durable, exit 0. A second signal
+ * ends the process at once; nothing acknowledged is lost by that either. A start that is not over
+ * is broken off by the first signal: it may wait for others without end, nothing was acknowledged,
  * and each of its steps survives a kill. Whoever calls this ends the process with the answer.
  */
 import type {Input, Output} from '#server/commands/command.ts';
@@ -27,7 +27,8 @@ export async function runServer(configuration: Configuration, streams: Streams):
   const begun = await begin(configuration, streams);
   if (typeof begun === 'number') return begun;
   const {server, stop} = begun;
-  await print(streams.stdout, greeting(server));
+  // Elsewhere `server.ready` of the log says it, one object a line.
+  if (streams.stdout.isTTY === true) await print(streams.stdout, greeting(server));
   const reason = await Promise.race([stop, server.ended]);
   await print(streams.stderr, `svc: stopping (${reason})\n`);
   await server.close();

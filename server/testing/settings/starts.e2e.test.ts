@@ -37,6 +37,12 @@ test('svc.server.logFormat writes lines for people, else objects', () => {
   assert.match(usual.log, /^\{"time":.*"event":"server\.ready"/m);
 });
 
+test('pods 9: where nobody looks on, every line that a start writes is an object', () => {
+  const [, ...lines] = usual.log.trim().split('\n');
+  assert.ok(lines.length > 0);
+  for (const line of lines) assert.ok(typeof JSON.parse(line) === 'object', line);
+});
+
 test('svc.dateTimeFormat is how date-times of answers are printed', async () => {
   const asked = "SELECT date('2026-11-28 10:20:30', 'yyyy-MM-dd HH:mm:ss') AS d";
   assert.deepEqual(await small.rows(asked), [{d: '2026/11/28'}]);
