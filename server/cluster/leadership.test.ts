@@ -29,7 +29,7 @@ test('transactions end with the leadership, and their id says why', async () => 
   const {world, lead} = await member();
   try {
     const database = await world.database(['CREATE DOCUMENT TYPE Item']);
-    const id = await world.service.begin(root, database.name, 'READ_COMMITTED');
+    const id = await world.service.begin(root, database.name);
     await database.run('INSERT INTO Item SET n = 1', {transactionId: id});
     lead(true);
     await database.run('INSERT INTO Item SET n = 2', {transactionId: id});

@@ -96,8 +96,8 @@ async function valueOf(
       return await service.prepare(principal, statementOf(call.request, signal));
     case 'begin': {
       const {database, isolation, tag, clientName, readOnly} = call;
-      const context = {tag, clientName, readOnly};
-      return await service.begin(principal, database, isolation, context);
+      const context = {isolation, tag, clientName, readOnly};
+      return await service.begin(principal, database, context);
     }
     case 'commit': {
       const {database, transactionId, requestId, timeoutMs} = call;

@@ -99,15 +99,15 @@ export class ClusterService implements Service {
   }
 
   async begin(...given: Parameters<Service['begin']>): Promise<string> {
-    const [principal, database, isolation, context = {}] = given;
-    const {tag, clientName, connection, readOnly} = context;
+    const [principal, database, context = {}] = given;
+    const {isolation = 'READ_COMMITTED', tag, clientName, connection, readOnly} = context;
     const known = connection && this.#connections.get(connection);
     const call: LeaderCall = {kind: 'begin', database, isolation, tag, clientName, readOnly};
     const id = await this.#options.placement.carryOut<string | {readonly id: string}>({
       ...this.#leaders,
       here: () => {
         const own = {...context, connection: known?.local ?? connection};
-        return this.#local.begin(principal, database, isolation, own);
+        return this.#local.begin(principal, database, own);
       },
       atLeader: async () => {
         // An orphan ends by itself; whoever is gone meanwhile has it rolled back.

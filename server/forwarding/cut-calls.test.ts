@@ -48,7 +48,7 @@ class Use {
   }
 
   async begin(): Promise<void> {
-    this.transactionId = await this.service.begin(root, 'db', 'READ_COMMITTED');
+    this.transactionId = await this.service.begin(root, 'db');
   }
 
   async commit(requestId?: string): Promise<void> {
@@ -334,12 +334,12 @@ test('a connection remembers only the transactions that are open', async () => {
   const connection = service.connect();
   const {signal} = connection;
   for (const ends of ['commit', 'rollback'] as const) {
-    const id = await service.begin(root, 'db', 'READ_COMMITTED', {connection});
+    const id = await service.begin(root, 'db', {connection});
     assert.equal(open(), 1);
     if (ends === 'commit') await service.commit(root, 'db', id, undefined);
     else await service.rollback(root, 'db', id);
   }
-  await service.begin(root, 'db', 'READ_COMMITTED', {connection});
+  await service.begin(root, 'db', {connection});
   const asked: string[] = [];
   const {rollback} = leaders[0].service;
   leaders[0].service.rollback = (...given) => {

@@ -10,7 +10,7 @@ import {ByteWriter} from '#server/base/byte-writer.ts';
 import {isRefusalCode, Refusal} from '#server/base/errors.ts';
 import {TypedRowReader, typedRows} from '#server/execution/query-result.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
-import type {RunRequest, Service} from '#server/session/session.ts';
+import type {RunRequest, TransactionContext} from '#server/session/session.ts';
 
 /** A statement without what has a meaning on the server of its client alone. */
 export type CalledStatement = Omit<
@@ -28,7 +28,7 @@ export type LeaderCall =
   | {
       readonly kind: 'begin';
       readonly database: string;
-      readonly isolation: Parameters<Service['begin']>[2];
+      readonly isolation: TransactionContext['isolation'];
       readonly tag: string | undefined;
       /** Absent also where an older member asks. */
       readonly clientName?: string | undefined;

@@ -94,8 +94,8 @@ test('a transaction of a connection is not idle, and ends with the connection', 
   const database = await world.database(schema);
   const {service, name} = database;
   const connection = service.connect();
-  const transactionId = await service.begin(root, name, 'READ_COMMITTED', {tag: 'tag', connection});
-  const idle = await service.begin(root, name, 'READ_COMMITTED');
+  const transactionId = await service.begin(root, name, {tag: 'tag', connection});
+  const idle = await service.begin(root, name);
   const scope = {database: name, transactionId, signal: connection.signal};
   const calls = new RecordCalls(service, root, scope);
   await calls.insert('Person', map({name: 'Ada'}));

@@ -29,7 +29,7 @@ const ages = (database: TestDatabase, more = {}): Promise<unknown> =>
 
 test('a transaction sees its own writes, others see them after its commit', async () => {
   const database = await world.database(people);
-  const transactionId = await world.service.begin(root, database.name, 'READ_COMMITTED');
+  const transactionId = await world.service.begin(root, database.name);
   await database.run("UPDATE Person SET age = 31 WHERE name = 'ann'", {transactionId});
   assert.deepEqual(await ages(database, {transactionId}), [31, 41]);
   assert.deepEqual(await ages(database), [30, 41]);
@@ -39,8 +39,8 @@ test('a transaction sees its own writes, others see them after its commit', asyn
 
 test('READ_COMMITTED rereads, REPEATABLE_READ keeps its view', async () => {
   const database = await world.database(people);
-  const rereads = await world.service.begin(root, database.name, 'READ_COMMITTED');
-  const keeps = await world.service.begin(root, database.name, 'REPEATABLE_READ');
+  const rereads = await world.service.begin(root, database.name);
+  const keeps = await world.service.begin(root, database.name, {isolation: 'REPEATABLE_READ'});
   for (const transactionId of [rereads, keeps]) {
     assert.deepEqual(await ages(database, {transactionId}), [30, 41]);
   }
@@ -52,8 +52,8 @@ test('READ_COMMITTED rereads, REPEATABLE_READ keeps its view', async () => {
 test('of two transactions that change one record, the second commit is refused', async () => {
   const database = await world.database(people);
   const [first, second] = await Promise.all([
-    world.service.begin(root, database.name, 'READ_COMMITTED'),
-    world.service.begin(root, database.name, 'READ_COMMITTED'),
+    world.service.begin(root, database.name),
+    world.service.begin(root, database.name),
   ]);
   await database.run('UPDATE Person SET age = 1', {transactionId: first});
   await database.run('UPDATE Person SET age = 2', {transactionId: second});
@@ -81,7 +81,7 @@ test('single statements that collide run again until each has counted', async ()
 
 test('a failed statement ends its transaction and stores nothing', async () => {
   const database = await world.database(people);
-  const transactionId = await world.service.begin(root, database.name, 'READ_COMMITTED');
+  const transactionId = await world.service.begin(root, database.name);
   await database.run("INSERT INTO Person SET name = 'cid'", {transactionId});
   await assert.rejects(
     database.run("INSERT INTO Person SET name = 'ann'", {transactionId}),

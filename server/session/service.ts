@@ -37,7 +37,6 @@ import {QueryTimings} from '#server/monitoring/query-timings.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {Engine} from '#server/engine/engine.ts';
-import type {Isolation} from '#server/transactions/transaction-contract.ts';
 import type {CompactionThread} from '#server/engine/store-compaction.ts';
 import {Admission, type AdmissionLimits, admissionLimits} from './statements/admission.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
@@ -414,9 +413,9 @@ export class SessionService implements Service {
   begin(
     principal: Principal,
     database: string,
-    isolation: Isolation,
-    {tag, clientName, connection, readOnly}: TransactionContext = {},
+    {isolation = 'READ_COMMITTED', ...context}: TransactionContext = {},
   ): Promise<string> {
+    const {tag, clientName, connection, readOnly} = context;
     const session = this.#databases.openFor(principal, database);
     const owner = {user: principal.name, tag, clientName, connection, readOnly};
     return Promise.resolve(this.#transactions.begin(owner, session, isolation));

@@ -236,6 +236,8 @@ export interface ClientConnection {
 
 /** What goes along with a transaction. */
 export interface TransactionContext extends RequestContext {
+  /** Absent: READ_COMMITTED. */
+  readonly isolation?: Isolation | undefined;
   readonly connection?: ClientConnection | undefined;
 }
 
@@ -294,12 +296,7 @@ export interface Service {
    *   not idle before; without one it ends when nobody uses it for
    *   `svc.server.httpSessionExpireTimeout`. With `readOnly` none of its statements may write.
    */
-  begin(
-    principal: Principal,
-    database: string,
-    isolation: Isolation,
-    context?: TransactionContext,
-  ): Promise<string>;
+  begin(principal: Principal, database: string, context?: TransactionContext): Promise<string>;
   /**
    * Commits a transaction. Nobody waits for its outcome longer than `context` says; it is not taken
    * back then, nor when its client goes.

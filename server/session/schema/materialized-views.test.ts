@@ -68,7 +68,7 @@ test('an incremental view follows every commit, whoever made it', async () => {
   const script = "BEGIN; DELETE FROM Person WHERE name = 'ann'; COMMIT";
   await database.run(script, {language: 'sqlscript'});
   assert.deepEqual(await names(database), ['bob', 'cid', 'dee']);
-  const transactionId = await world.service.begin(root, database.name, 'READ_COMMITTED');
+  const transactionId = await world.service.begin(root, database.name);
   await database.run("INSERT INTO Person SET name = 'eve', age = 60", {transactionId});
   assert.deepEqual(await names(database), ['bob', 'cid', 'dee']);
   await world.service.commit(root, database.name, transactionId, undefined);

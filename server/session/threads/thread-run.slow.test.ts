@@ -216,7 +216,7 @@ test('who may not read a type is refused on a thread as well', async () => {
 
 test('a transaction that wrote sees what it wrote', async () => {
   const {name, service} = there;
-  const transactionId = await service.begin(root, name, 'REPEATABLE_READ');
+  const transactionId = await service.begin(root, name, {isolation: 'REPEATABLE_READ'});
   const count = (): Promise<unknown> => there.run('SELECT count(*) AS c FROM Own', {transactionId});
   const before = threads.orders;
   assert.deepEqual(await count(), [{c: 0}]);

@@ -105,7 +105,9 @@ test('a transaction finds its own writes, and what is rolled back is found by no
   const database = await world.database([...schema, declareIndex, ...items]);
   const best = nearest(95, 'LIMIT 2');
   assert.deepEqual(await numbers(database, best), [9, 10]);
-  const transactionId = await world.service.begin(root, database.name, 'REPEATABLE_READ');
+  const transactionId = await world.service.begin(root, database.name, {
+    isolation: 'REPEATABLE_READ',
+  });
   await database.run('UPDATE Item SET price = 96 WHERE n = 30', {transactionId});
   await database.run('DELETE FROM Item WHERE n = 9', {transactionId});
   const seen = async () => (await database.run(best, {transactionId})).map(({n}) => n);

@@ -142,7 +142,7 @@ class HistoryRun {
   ): Promise<number | undefined> {
     const {service} = this.#world;
     const {name} = this.#database;
-    const transactionId = await service.begin(root, name, level);
+    const transactionId = await service.begin(root, name, {isolation: level});
     try {
       for (let left = 1 + random.below(5); left > 0; left -= 1) {
         const step = random.chance(45)

@@ -103,7 +103,7 @@ class LineConnection {
       case 'load':
         return answerOf({loaded: await records.load(text('type'), given.get('records') as [])});
       case 'begin':
-        return answerOf({transaction: await service.begin(who, database, 'READ_COMMITTED', scope)});
+        return answerOf({transaction: await service.begin(who, database, scope)});
       case 'commit':
         await service.commit(who, database, text('transaction'), undefined, scope);
         return done;

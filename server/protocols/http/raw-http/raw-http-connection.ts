@@ -442,7 +442,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
         this.#sessionId = id;
         throw alreadyStarted();
       }
-      this.#sessionId = await service.begin(principal, database, work.level);
+      this.#sessionId = await service.begin(principal, database, {isolation: work.level});
     } else if (id !== undefined) {
       if (work.kind === 'commit') await service.commit(principal, database, id, undefined);
       else await service.rollback(principal, database, id);

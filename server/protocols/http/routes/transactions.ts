@@ -22,15 +22,15 @@ const levels = ['READ_COMMITTED', 'REPEATABLE_READ'] as const;
 async function begin(exchange: Exchange, principal: Principal): Promise<void> {
   const {service} = exchange.context;
   const [, database = ''] = exchange.segments;
-  const level = isolationOf(await exchange.jsonBody());
+  const isolation = isolationOf(await exchange.jsonBody());
   const live = exchange.header(sessionHeader);
   if (live !== undefined && service.transactionIsLive(principal, database, live)) {
     exchange.sessionId = live;
     throw alreadyStarted();
   }
   // It outlives its connection, and ends when nobody uses it.
-  const context = {...contextOf(exchange), connection: undefined};
-  exchange.sessionId = await service.begin(principal, database, level, context);
+  const context = {...contextOf(exchange), isolation, connection: undefined};
+  exchange.sessionId = await service.begin(principal, database, context);
   exchange.answerEmpty(204);
 }
 

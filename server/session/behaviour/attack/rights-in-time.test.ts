@@ -71,7 +71,7 @@ test('a transaction does not commit what its user may not write any more', async
   const database = await world.database(['CREATE DOCUMENT TYPE Doc']);
   const who = await userOf(database, 'writers');
   const {service, security} = world;
-  const transactionId = await service.begin(who, database.name, 'READ_COMMITTED');
+  const transactionId = await service.begin(who, database.name);
   await database.run('INSERT INTO Doc SET n = 1', {transactionId}, who);
   await security.saveGroup(database.name, 'writers', {types: {Doc: {access: ['readRecord']}}});
   await assert.rejects(

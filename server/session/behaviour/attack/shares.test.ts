@@ -27,7 +27,7 @@ const text = 'x'.repeat(1_000_000);
 
 /** Sets so many parameters of two megabytes in one session, or as many as go. */
 async function fill(database: TestDatabase, who: Principal, count: number): Promise<number> {
-  const transactionId = await world.service.begin(who, database.name, 'READ_COMMITTED');
+  const transactionId = await world.service.begin(who, database.name);
   const more = {language: 'opencypher', transactionId, parameters: new Map([['v', text]])};
   for (let at = 0; at < count; at += 1) {
     try {
@@ -60,7 +60,7 @@ test('H1: writes of open transactions count', async () => {
   const eve = userOf(database, 'eve2', 'writer');
   let refused: unknown;
   for (let at = 0; at < 20 && refused === undefined; at += 1) {
-    const transactionId = await world.service.begin(eve, database.name, 'READ_COMMITTED');
+    const transactionId = await world.service.begin(eve, database.name);
     const parameters = new Map([['v', text]]);
     await database
       .run('INSERT INTO T SET a = :v', {transactionId, parameters}, eve)
@@ -96,8 +96,7 @@ test('M11: global variables need a right, and count', async () => {
 test('M3: no user takes all transactions', async () => {
   const database = await world.database([]);
   const eve = userOf(database, 'eve4');
-  const begin = (who: Principal): Promise<string> =>
-    world.service.begin(who, database.name, 'READ_COMMITTED');
+  const begin = (who: Principal): Promise<string> => world.service.begin(who, database.name);
   for (let at = 0; at < 50; at += 1) await begin(eve);
   await assert.rejects(async () => begin(eve), refusedWith('admission.full'));
   await begin(root);

@@ -158,7 +158,7 @@ for (const seed of [1, 2, 3, 4]) {
     for (let round = 0; round < 12; round++) {
       const [first, second] = await Promise.all(
         [world.service, plain].map(service =>
-          service.begin(root, database.name, 'REPEATABLE_READ'),
+          service.begin(root, database.name, {isolation: 'REPEATABLE_READ'}),
         ),
       );
       const transactions = [first as string, second as string] as const;

@@ -81,10 +81,10 @@ test('a transaction is told as one when it is committed, and never when it is no
   const database = await world.database(schema);
   const {service, name} = database;
   const subscription = closing(await subscribe(database));
-  const lost = await service.begin(root, name, 'READ_COMMITTED');
+  const lost = await service.begin(root, name);
   await database.run('INSERT INTO Note SET n = 13', {transactionId: lost});
   await service.rollback(root, name, lost);
-  const kept = await service.begin(root, name, 'READ_COMMITTED');
+  const kept = await service.begin(root, name);
   await database.run('INSERT INTO Note SET n = 1', {transactionId: kept});
   await database.run('INSERT INTO Note SET n = 2', {transactionId: kept});
   await database.run('UPDATE Note SET n = 3 WHERE n = 2', {transactionId: kept});

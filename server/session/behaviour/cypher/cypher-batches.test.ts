@@ -119,7 +119,7 @@ test('it stands in no transaction and is no read', async () => {
   await assert.rejects(database.run(text, {language: 'cypher', readOnly: true}), {
     code: 'query.not-idempotent',
   });
-  const transactionId = await database.service.begin(root, database.name, 'READ_COMMITTED');
+  const transactionId = await database.service.begin(root, database.name);
   await assert.rejects(
     database.run(text, {language: 'cypher', transactionId}),
     /stands in no transaction/,

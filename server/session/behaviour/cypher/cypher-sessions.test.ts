@@ -12,7 +12,7 @@ before(async () => {
 after(async () => world.close());
 beforeEach(async () => {
   database = await world.database(['CREATE VERTEX TYPE A']);
-  session = await world.service.begin(root, database.name, 'READ_COMMITTED');
+  session = await world.service.begin(root, database.name);
 });
 
 const inside = (text: string): ReturnType<TestDatabase['run']> =>
@@ -49,7 +49,7 @@ test('ROLLBACK forgets what was written, and the session goes on', async () => {
 test('a transaction that is open is not begun again, one that is not is not ended', async () => {
   await assert.rejects(inside('START TRANSACTION'), {message: /open already/});
   await assert.rejects(inside('RETURN 1'), {code: 'transaction.failed'});
-  session = await world.service.begin(root, database.name, 'READ_COMMITTED');
+  session = await world.service.begin(root, database.name);
   await inside('COMMIT');
   await assert.rejects(inside('COMMIT'), {message: /no open transaction for COMMIT/});
   assert.equal(world.service.transactions(root).length, 0);

@@ -190,7 +190,7 @@ for (const isolation of ['READ_COMMITTED', 'REPEATABLE_READ'] as const) {
   test(`in a transaction that is ${isolation} new labels come after writes too`, async () => {
     const database = await world.database(['CREATE VERTEX TYPE Seen', 'CREATE VERTEX Seen']);
     const {service, name} = database;
-    const id = await service.begin(root, name, isolation);
+    const id = await service.begin(root, name, {isolation});
     const inside = (text: string): Promise<Rows> =>
       database.run(text, {language: 'cypher', transactionId: id});
     assert.deepEqual(await inside('MATCH (n:Seen) RETURN count(*) AS n'), [{n: 1}]);
@@ -209,7 +209,7 @@ for (const isolation of ['READ_COMMITTED', 'REPEATABLE_READ'] as const) {
 test('a transaction that needs a new label conflicts with another change of schema', async () => {
   const database = await world.database([]);
   const {service, name} = database;
-  const id = await service.begin(root, name, 'REPEATABLE_READ');
+  const id = await service.begin(root, name, {isolation: 'REPEATABLE_READ'});
   const inside = (text: string): Promise<Rows> =>
     database.run(text, {language: 'cypher', transactionId: id});
   await inside('CREATE (:First {a: 1})');
@@ -221,7 +221,7 @@ test('a transaction that needs a new label conflicts with another change of sche
 test('a label that only the data asks for is refused in a transaction', async () => {
   const database = await world.database(['CREATE VERTEX TYPE A', 'CREATE VERTEX TYPE B']);
   const {service, name} = database;
-  const id = await service.begin(root, name, 'READ_COMMITTED');
+  const id = await service.begin(root, name);
   const inside = (text: string): Promise<Rows> =>
     database.run(text, {language: 'cypher', transactionId: id});
   await inside('CREATE (:A)');

@@ -99,7 +99,7 @@ test('an address is fetched, by redirects too, for a read and for a write', asyn
 
 test('in a transaction an address is refused and what was written before stays', async () => {
   const {service, name} = database;
-  const transactionId = await service.begin(root, name, 'READ_COMMITTED');
+  const transactionId = await service.begin(root, name);
   const text = `LOAD CSV FROM '${address}/people.csv' AS row RETURN row`;
   await assert.rejects(
     database.run(text, {language: 'cypher', transactionId}),

@@ -30,7 +30,7 @@ const items = [
 const begin = (
   database: TestDatabase,
   level: 'READ_COMMITTED' | 'REPEATABLE_READ' = 'READ_COMMITTED',
-): Promise<string> => world.service.begin(root, database.name, level);
+): Promise<string> => world.service.begin(root, database.name, {isolation: level});
 const commit = (database: TestDatabase, transactionId: string): Promise<void> =>
   world.service.commit(root, database.name, transactionId, undefined);
 
@@ -73,7 +73,7 @@ test('a statement prepared before an index is dropped does not search it', async
     const found = async (k: number, more = {}): Promise<unknown> =>
       (await database.run(`SELECT FROM Item WHERE k = ${k}`, more)).length;
     const inside = async (level: 'READ_COMMITTED' | 'REPEATABLE_READ'): Promise<unknown> => {
-      const transactionId = await late.service.begin(root, database.name, level);
+      const transactionId = await late.service.begin(root, database.name, {isolation: level});
       return found(1, {transactionId}).catch((error: unknown) => {
         assert.ok(refusedWith('commit.conflict')(error), String(error));
         return 1;
@@ -282,7 +282,7 @@ test('a statement that fails before it starts gives its place back', async () =>
   });
   try {
     const database = await narrow.database(items);
-    const transactionId = await narrow.service.begin(root, database.name, 'READ_COMMITTED');
+    const transactionId = await narrow.service.begin(root, database.name);
     for (const more of [{}, {}, {transactionId}]) {
       await assert.rejects(database.run("SELECT FROM Item LIMIT 'x'.asDecimal()", more));
       await assert.rejects(database.run("DELETE FROM Item LIMIT 'x'.asDecimal()"));
@@ -336,9 +336,9 @@ test('without the stale read check entries still belong to their records', async
   try {
     const database = await loose.database([...items, 'CREATE INDEX ON Item (k) NOTUNIQUE']);
     const both = await Promise.all([
-      loose.service.begin(root, database.name, 'READ_COMMITTED'),
-      loose.service.begin(root, database.name, 'READ_COMMITTED'),
-      loose.service.begin(root, database.name, 'READ_COMMITTED'),
+      loose.service.begin(root, database.name),
+      loose.service.begin(root, database.name),
+      loose.service.begin(root, database.name),
     ]);
     const [first, second, third] = both;
     await database.run('UPDATE Item SET k = 20 WHERE k = 2', {transactionId: first});
@@ -352,7 +352,7 @@ test('without the stale read check entries still belong to their records', async
     const byScan = await database.run('SELECT k FROM Item WHERE k + 0 >= 20');
     const byIndex = await database.run('SELECT k FROM Item WHERE k >= 20');
     assert.deepEqual(byIndex, byScan);
-    const late = await loose.service.begin(root, database.name, 'READ_COMMITTED');
+    const late = await loose.service.begin(root, database.name);
     await database.run('UPDATE Item SET n = 9 WHERE k = 1', {transactionId: late});
     await database.run('DELETE FROM Item WHERE k = 1');
     await loose.service

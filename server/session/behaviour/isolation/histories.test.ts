@@ -408,7 +408,7 @@ class History {
   ): Promise<void> {
     const service = this.#service;
     const {name} = this.#database;
-    const transactionId = await service.begin(root, name, level);
+    const transactionId = await service.begin(root, name, {isolation: level});
     try {
       await work({transactionId});
       for (let turns = client.below(5); turns > 0; turns -= 1) await new Promise(setImmediate);

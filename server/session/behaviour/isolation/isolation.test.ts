@@ -301,7 +301,7 @@ class Play {
     const {name: database} = this.#database;
     let transactionId = this.#transactions.get(name);
     if (transactionId === undefined) {
-      transactionId = await service.begin(root, database, this.#level);
+      transactionId = await service.begin(root, database, {isolation: this.#level});
       this.#transactions.set(name, transactionId);
     }
     if (what === 'rollback') {

@@ -49,7 +49,9 @@ test('it runs under the schema as it is when it begins', async () => {
 });
 
 test('in a transaction it reads what was written there, and a wrong one ends it', async () => {
-  const transactionId = await world.service.begin(root, database.name, 'REPEATABLE_READ');
+  const transactionId = await world.service.begin(root, database.name, {
+    isolation: 'REPEATABLE_READ',
+  });
   await database.run('INSERT INTO T SET n = 8', {transactionId});
   assert.equal((await database.run(long, {transactionId})).length, 2);
   await assert.rejects(database.run(`${long} AND`, {transactionId}), {code: 'sql.syntax'});

@@ -104,6 +104,6 @@ async function look(
     if (!begins) return old;
     await world.service.rollback(root, database.name, old.id);
   }
-  const id = await world.service.begin(root, database.name, 'REPEATABLE_READ');
+  const id = await world.service.begin(root, database.name, {isolation: 'REPEATABLE_READ'});
   return {id, answers: await answersIn(id)};
 }

@@ -112,7 +112,7 @@ test('sparse vectors, with a condition and in a transaction', async () => {
   );
   const filtered = await search(database, 'search', {...query, k: 2, filter: "title <> 'd2'"});
   assert.deepEqual([filtered['candidateLimit'], titlesOf(filtered)], [16, ['d1']]);
-  const transactionId = await world.service.begin(root, database.name, 'READ_COMMITTED');
+  const transactionId = await world.service.begin(root, database.name);
   await database.run("DELETE FROM Doc WHERE title = 'd2'", {transactionId});
   assert.deepEqual(titlesOf(await search(database, 'search', query, {transactionId})), ['d1']);
   await world.service.rollback(root, database.name, transactionId);

@@ -98,7 +98,7 @@ test('conditions beside a search, and searches in conditions of any form', async
 
 test('a transaction finds its own writes, others those that are committed', async () => {
   const database = await world.database(articles);
-  const transactionId = await world.service.begin(root, database.name, 'READ_COMMITTED');
+  const transactionId = await world.service.begin(root, database.name);
   const inside = async (text: string): Promise<unknown[]> => {
     const request = {...statementRequest(database.name, text), transactionId};
     return await database.run(text, request);

@@ -94,7 +94,7 @@ test('keys of several parts are lists, converted to their types', async () => {
 
 test('it belongs to transactions, and goes with its entries', async () => {
   const database = await world.database([...people, 'CREATE INDEX m UNIQUE_HASH LONG']);
-  const transactionId = await world.service.begin(root, database.name, 'READ_COMMITTED');
+  const transactionId = await world.service.begin(root, database.name);
   await database.run('INSERT INTO INDEX:m SET key = 1, rid = #1:0', {transactionId});
   assert.equal(
     (await database.run('SELECT FROM INDEX:m WHERE key = 1', {transactionId})).length,

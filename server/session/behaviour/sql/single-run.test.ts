@@ -168,7 +168,7 @@ test('rights, triggers, limits, formats and variables hold without a plan as wel
 test('inside of a transaction it is seen by what follows, and taken back with it', async () => {
   const database = await world.database(schema);
   const {service} = world;
-  const id = await service.begin(root, database.name, 'READ_COMMITTED');
+  const id = await service.begin(root, database.name);
   const inside = {transactionId: id};
   await database.run("INSERT INTO Place SET city = 'Ulm'", inside);
   assert.equal((await database.run('SELECT FROM Place', inside)).length, 1);
