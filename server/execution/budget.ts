@@ -249,6 +249,8 @@ export class MemoryPool {
   readonly #ledger: MemoryLedger;
   #bytes = 0;
   #bytesToHeapLook = keptPerHeapLook;
+  /** A statement was refused, and the heap has been full since. */
+  #hasRefused = false;
   #listener: (() => void) | undefined;
   #shortage: (() => void) | undefined;
 
@@ -268,9 +270,16 @@ export class MemoryPool {
     return this.#bytes + this.#othersBytes();
   }
 
-  /** Part of what may be kept that is kept, 0 to 1. */
-  get share(): number {
-    return this.bytes / this.#bytesMax();
+  /**
+   * Whether more than `part` (0 to 1) of what may be kept is kept; or, since a statement was
+   * refused for want of memory, of what the heap may hold. The heap holds garbage too, which is no
+   * reason to wait as long as nobody is refused.
+   */
+  isShort(part: number): boolean {
+    if (this.bytes > part * this.#bytesMax()) return true;
+    if (!this.#hasRefused) return false;
+    this.#hasRefused = this.#machine.heapBytes > part * this.#heapBytesOfUse();
+    return this.#hasRefused;
   }
 
   /** @throws {Refusal} `query.memory-total`; nothing is counted then. */
@@ -283,7 +292,7 @@ export class MemoryPool {
     }
     const bytesMax = this.#bytesMax();
     if (this.bytes + bytes > bytesMax) {
-      this.#shortage?.();
+      this.#runShort();
       throw new Refusal(
         'query.memory-total',
         `the statements that run keep more than ${bytesMax} bytes together ` +
@@ -322,18 +331,29 @@ export class MemoryPool {
     this.#shortage = listener;
   }
 
-  /** @throws {Refusal} `query.memory-total` when the heap is nearly full. */
-  checkHeap(): void {
+  #runShort(): void {
+    this.#hasRefused = true;
+    this.#shortage?.();
+  }
+
+  /** What the heap may hold before statements are refused. */
+  #heapBytesOfUse(): number {
     const {heapBytesMax} = this.#machine;
     const {share, bytesMin, shareMax} = heapReserve;
     const reserve = Math.max(share * heapBytesMax, Math.min(bytesMin, shareMax * heapBytesMax));
-    const mayTake = heapBytesMax - reserve;
+    return heapBytesMax - reserve;
+  }
+
+  /** @throws {Refusal} `query.memory-total` when the heap is nearly full. */
+  checkHeap(): void {
+    const {heapBytesMax} = this.#machine;
+    const mayTake = this.#heapBytesOfUse();
     if (this.#machine.heapBytes <= mayTake) return;
     // Much of it may be garbage: V8 collects late where it thinks that there is room.
     this.#machine.collectGarbage();
     const {heapBytes} = this.#machine;
     if (heapBytes <= mayTake) return;
-    this.#shortage?.();
+    this.#runShort();
     throw new Refusal(
       'query.memory-total',
       `the server has ${heapBytes} of ${heapBytesMax} bytes of memory in use; retry later`,

@@ -203,8 +203,8 @@ export const statementRows = {
     scope: 'server',
     dynamic: true,
     description:
-      'Percentage of `svc.queryMemoryTotalMax` beyond which the next statement waits for its ' +
-      'turn.',
+      'Percentage of `svc.queryMemoryTotalMax`, and once a statement was refused for want of ' +
+      'memory of the heap too, beyond which the next statement waits for its turn.',
   },
   'svc.queryQueueTimeout': {
     type: 'duration',

@@ -46,7 +46,7 @@ export function admissionLimits(
       return settings().get('svc.queryMaxConcurrentPerUser');
     },
     get memoryIsShort() {
-      return pool.share > settings().get('svc.queryAdmissionHeapWatermark') / 100;
+      return pool.isShort(settings().get('svc.queryAdmissionHeapWatermark') / 100);
     },
     get queueTimeoutMs() {
       return settings().get('svc.queryQueueTimeout');

@@ -5,7 +5,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import {countsText, newWriteCounts} from '#server/execution/context.ts';
 import type {MissingType} from '#server/execution/missing-prerequisites.ts';
-import type {Value} from '#server/model/value.ts';
+import type {MapValue, Value} from '#server/model/value.ts';
 import type {SchemaCommand, TransferCommand, UserCommand} from '#server/plan/statement.ts';
 import {newSummary, rowsCursor} from '../connections/cursors.ts';
 import type {Explanation} from '../preparation/explain.ts';
@@ -35,10 +35,19 @@ export class CommandStatements {
   ): Promise<ResultCursor> {
     for (const one of [...first, command]) requireSchemaRight(parts, one);
     for (const one of first) await parts.session.executor.run(one, parts.signal);
-    const changed = await parts.session.change(command, runOptions(parts));
+    const changed = await this.#changed(parts, command);
     const cursor = this.#done(parts, counts === undefined ? [changed] : []);
     if (counts !== undefined) cursor.summary.stats = countsText(newWriteCounts(), counts);
     return cursor;
+  }
+
+  /** A view is filled in its turn among the statements, since it takes memory as they do. */
+  #changed(parts: StatementContext, command: SchemaCommand): MapValue | Promise<MapValue> {
+    const change = (): Promise<MapValue> => parts.session.change(command, runOptions(parts));
+    if (command.kind !== 'refresh-view' && command.kind !== 'create-view') return change();
+    return this.#dependencies.admission.within(parts.guard?.user, place =>
+      change().finally(() => place.leave()),
+    );
   }
 
   async changeUser(parts: StatementContext, command: UserCommand): Promise<ResultCursor> {

@@ -209,3 +209,29 @@ test('statements hold only so much together, and the next one waits for its turn
     await small.close();
   }
 });
+
+test('a view is filled in its turn among the statements', async () => {
+  const narrow = await ServiceWorld.open({
+    'svc.queryMaxConcurrent': '1',
+    'svc.queryQueueTimeout': '100',
+  });
+  try {
+    const db = await narrow.database(['CREATE DOCUMENT TYPE D', 'INSERT INTO D SET n = 1']);
+    const create = 'CREATE MATERIALIZED VIEW V AS SELECT n FROM D REFRESH MANUAL';
+    await db.run(create);
+    const endless = 'UNWIND range(1, 900000) AS a UNWIND range(1, 999) AS b RETURN sum(a)';
+    const ending = new AbortController();
+    const {signal} = ending;
+    const running = assert.rejects(db.run(endless, {language: 'cypher', signal}));
+    const full = (error: unknown): boolean =>
+      error instanceof Refusal && error.code === 'admission.full';
+    await assert.rejects(db.run('REFRESH MATERIALIZED VIEW V'), full);
+    await assert.rejects(db.run(create.replace('VIEW V', 'VIEW W')), full);
+    ending.abort();
+    await running;
+    await db.run('REFRESH MATERIALIZED VIEW V');
+    await db.run(create.replace('VIEW V', 'VIEW W'));
+  } finally {
+    await narrow.close();
+  }
+});
