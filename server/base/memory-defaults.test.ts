@@ -19,6 +19,10 @@ test('in 512 MiB what they bound fits, and each passes its own check', () => {
   const at = (key: SettingKey): number => defaults.get(key) ?? 0;
   assert.ok(at('svc.queryMemoryTotalMax') <= small.heapBytesMax / 3);
   assert.ok(at('svc.queryMemoryMax') < at('svc.queryMemoryTotalMax'));
+  // What users keep between statements leaves room for the statements.
+  assert.ok(at('svc.keptMemoryMax') <= at('svc.queryMemoryTotalMax') / 2);
+  assert.ok(at('svc.keptMemoryMaxPerUser') < at('svc.keptMemoryMax'));
+  assert.ok(at('svc.txSizeMax') <= at('svc.keptMemoryMaxPerUser'));
   const outside =
     at('svc.storage.blockCacheSize') +
     at('svc.graphViewMemoryMax') +

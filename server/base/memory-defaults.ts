@@ -23,6 +23,8 @@ export interface ProcessMemory {
 const parts = {
   'svc.queryMemoryTotalMax': {of: 'heap', part: 1 / 3, most: GB},
   'svc.queryMemoryMax': {of: 'heap', part: 1 / 6, most: 256 * MB},
+  'svc.keptMemoryMax': {of: 'heap', part: 1 / 8, most: 512 * MB},
+  'svc.keptMemoryMaxPerUser': {of: 'heap', part: 1 / 12, most: 256 * MB},
   'svc.queryValueSizeMax': {of: 'heap', part: 1 / 12, most: 64 * MB},
   'svc.batch.idMapMemoryMax': {of: 'heap', part: 1 / 16, most: 64 * MB},
   'svc.txSizeMax': {of: 'heap', part: 1 / 12, most: 256 * MB},

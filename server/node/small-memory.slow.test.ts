@@ -69,7 +69,11 @@ const launcher = (place: string, shownAs: string): readonly string[] => [
   'sh',
 ];
 
-const authorization = `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`;
+const basic = (user: string, password: string): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+const authorization = basic('root', rootPassword);
+const user = {name: 'sessions', password: 'of-a-user', databases: {d: ['admin']}};
+const ofUser = basic(user.name, user.password);
 /** The last one: of a session that a refusal has ended. */
 const answers = [200, 204, 400, 413, 503, 404];
 const greedy = [
@@ -82,7 +86,8 @@ let api = '';
 
 /** The status of an answer, which is a result or a refusal by name. */
 async function post(path: string, body: string, session?: string): Promise<number> {
-  const headers = {authorization, ...(session === undefined ? {} : {'svc-session-id': session})};
+  const headers =
+    session === undefined ? {authorization} : {authorization: ofUser, 'svc-session-id': session};
   const answer = await fetch(`${api}${path}`, {method: 'POST', headers, body});
   const {status} = answer;
   const text = Buffer.from(await answer.arrayBuffer());
@@ -95,9 +100,12 @@ function sql(command: string): Promise<number> {
   return post('/command/d', JSON.stringify({language: 'sql', command, limit: -1}));
 }
 
-/** Opens one more transaction, which stays; its session, if there is room for it. */
+/** Opens one more transaction of the user, which stays; its session, if there is room for it. */
 async function begun(): Promise<string | undefined> {
-  const answer = await fetch(`${api}/begin/d`, {method: 'POST', headers: {authorization}});
+  const answer = await fetch(`${api}/begin/d`, {
+    method: 'POST',
+    headers: {authorization: ofUser},
+  });
   return answer.headers.get('svc-session-id') ?? undefined;
 }
 
@@ -165,6 +173,8 @@ test('so it is beside loads, views and sessions', {
   const member = server;
   assert.ok(member !== undefined);
   assert.equal(await sql('CREATE VERTEX TYPE L'), 200);
+  const command = `create user ${JSON.stringify(user)}`;
+  assert.equal(await post('/server', JSON.stringify({command})), 200);
   const view = 'CREATE MATERIALIZED VIEW Shown AS SELECT name, n FROM N WHERE n < 50000';
   await sql(`${view} REFRESH MANUAL`);
   const until = performance.now() + mixedMillis;
