@@ -242,6 +242,7 @@ export class SessionService implements Service {
     return {
       queriesRunning: this.#queries.count,
       queriesWaiting: this.#admission.queued,
+      permitsHeld: this.#admission.running,
       queriesRefused: this.#admission.refused,
       queryMemoryBytes: this.#pool.bytes,
       graphViewBytes: this.#cacheMemory.of(edgesShare).bytes,

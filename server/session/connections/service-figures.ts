@@ -5,6 +5,8 @@ import {byLabel, type Figures, type Sample} from '#server/monitoring/figures.ts'
 export interface ServiceLoad {
   readonly queriesRunning: number;
   readonly queriesWaiting: number;
+  /** Places of the admission that statements hold. */
+  readonly permitsHeld: number;
   readonly queriesRefused: number;
   /** What running statements keep, as far as it is counted. */
   readonly queryMemoryBytes: number;

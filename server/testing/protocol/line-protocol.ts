@@ -1,8 +1,7 @@
 /**
- * A protocol as small as one can be: a JSON object a line, over TCP. It stands on the session
- * service, on security and on the table of administrative commands alone, and is the worked example
- * of docs/design/0049-how-to-add-a-protocol.md. A request has `do`, what that takes, and an `id`,
- * which its answer repeats.
+ * A protocol as small as can be, a JSON object a line over TCP, on the session service, security
+ * and administrative commands alone. See docs/design/0049-how-to-add-a-protocol.md. A request has
+ * `do`, what that takes, and an `id`, which its answer repeats.
  */
 import {createServer, type Server, type Socket} from 'node:net';
 import {createInterface} from 'node:readline';
@@ -11,6 +10,7 @@ import {administer, type AdministrationParts} from '#server/administration/comma
 import {administrativeCommands} from '#server/administration/commands.ts';
 import {spokenArguments, spokenCommand} from '#server/administration/spelling.ts';
 import {Refusal} from '#server/base/errors.ts';
+import type {ReadMode} from '#server/cluster/read-consistency-gate.ts';
 import type {WayOfCommands} from '#server/forwarding/administration-way.ts';
 import {JsonParser, parseJsonText} from '#server/model/json-parser.ts';
 import {jsonText} from '#server/model/json.ts';
@@ -32,14 +32,12 @@ export function lineProtocol(parts: Parts): Server {
 const answerOf = (fields: Readonly<Record<string, Value>>): MapValue =>
   new Map(Object.entries(fields));
 const done = answerOf({done: true});
-const filters = [{}];
 
 class LineConnection {
   readonly #parts: Parts;
   readonly #socket: Socket;
   readonly #client: ReturnType<Parts['service']['connect']>;
   readonly #cursors = new Map<string, RowCursor>();
-  #subscription: ChangeSubscription | undefined;
   #principal: Principal | undefined;
 
   constructor(parts: Parts, socket: Socket) {
@@ -75,10 +73,13 @@ class LineConnection {
     const transactionId = given.has('transaction') ? text('transaction') : undefined;
     const timeoutMs = given.get('within') as number | undefined;
     const own = {clientName: text('as') || undefined, timeoutMs, readOnly: given.has('only')};
-    const scope = {database, transactionId, ...this.#client.context, ...own};
+    const reads = given.get('reads') as ReadMode;
+    const consistency = {consistency: reads, after: given.get('after') as number};
+    const scope = {database, transactionId, consistency, ...this.#client.context, ...own};
     const values = (given.get('values') ?? new Map()) as MapValue;
     const plain = statementRequest(database, text('text'), values);
     const statement = {...plain, ...scope, language: text('language') || 'sql', limit: 0};
+    const rid = parseRid(text('rid')) ?? new Rid(0, 0);
     const records = new RecordCalls(service, who, scope);
     switch (text('do')) {
       case 'prepare': {
@@ -88,7 +89,8 @@ class LineConnection {
         return answerOf({columns: typed(columns), parameters: typed(parameters)});
       }
       case 'run': {
-        const cursor = this.#unlessGone(await service.rows(who, statement));
+        const cursor = await service.rows(who, statement);
+        if (this.#client.signal.aborted) cursor.close();
         this.#cursors.set(text('id'), cursor);
         return answerOf({columns: [...(cursor.columns ?? [])]});
       }
@@ -98,8 +100,12 @@ class LineConnection {
       }
       case 'insert':
         return answerOf({record: (await records.insert(text('type'), values)) ?? null});
+      case 'get':
+        return answerOf({record: (await records.get(rid)) ?? null});
+      case 'update':
+        return answerOf({record: (await records.update(rid, values, 'merge')) ?? null});
       case 'delete':
-        return answerOf({deleted: await records.delete(parseRid(text('rid')) ?? new Rid(0, 0))});
+        return answerOf({deleted: await records.delete(rid)});
       case 'load':
         return answerOf({loaded: await records.load(text('type'), given.get('records') as [])});
       case 'begin':
@@ -107,20 +113,15 @@ class LineConnection {
       case 'commit':
         await service.commit(who, database, text('transaction'), undefined, scope);
         return done;
+      case 'rollback':
+        await service.rollback(who, database, text('transaction'), scope);
+        return done;
       case 'subscribe':
-        this.#subscription?.close();
-        this.#subscription = await service.changes(who, {...scope, filters});
-        void this.#tell(this.#subscription).catch(refusedAs);
+        void this.#tell(await service.changes(who, {...scope, filters: [{}]})).catch(refusedAs);
         return done;
       default:
         return this.#administrate(who, text('do'), scope);
     }
-  }
-
-  /** What came when nobody is there to close it later. */
-  #unlessGone<T extends {close(): void}>(opened: T): T {
-    if (this.#client.signal.aborted) opened.close();
-    return opened;
   }
 
   async #tell(subscription: ChangeSubscription): Promise<void> {
@@ -132,12 +133,11 @@ class LineConnection {
   }
 
   async #administrate(who: Principal, line: string, context: RequestContext): Promise<MapValue> {
-    const parts = this.#parts;
     const spoken = spokenCommand(Object.values(administrativeCommands), line);
     if (spoken === undefined) throw new Refusal('argument', `nobody knows '${line}' here`);
     const given = spokenArguments(spoken, new Map(), new JsonParser(16));
-    const cluster = parts.commands?.(who, true, context);
-    const call = {parts, principal: who, isPrivate: true, context, tell: () => {}, cluster};
+    const cluster = this.#parts.commands?.(who, true, context);
+    const call = {parts: this.#parts, principal: who, isPrivate: true, context, tell() {}, cluster};
     const row = spoken.command as Parameters<typeof administer>[0];
     const answer = await administer(row, call, readArguments(row.arguments, given));
     return answerOf({answer: JSON.stringify(answer ?? null)});

@@ -13,6 +13,7 @@ import {createMachine} from '#server/platform/real/machine.ts';
 import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
 import {createClusterWays} from '#server/protocols/http/relay/cluster-ways.ts';
 import {KnownCluster} from '../cluster/cluster-of-two.ts';
+import type {Service} from '#server/session/session.ts';
 import {closing} from '../closing.ts';
 import {httpWorld, rootPassword} from '../worlds/http-world.ts';
 import {profilerWorld} from '../worlds/profiler.ts';
@@ -77,11 +78,18 @@ export interface LineLoad {
   readonly queriesRunning: number;
   readonly queriesWaiting: number;
   readonly queryMemoryBytes: number;
+  readonly permitsHeld: number;
+}
+
+/** What protocols have from their service and did not give back. */
+interface Opened {
+  readonly cursorsOpen: number;
+  readonly subscriptionsOpen: number;
 }
 
 export interface LineWorld {
   /** What clients have open, on this server and where it has things done. */
-  readonly load: () => LineLoad;
+  readonly load: () => LineLoad & Opened;
   readonly client: () => LineClient;
 }
 
@@ -92,13 +100,42 @@ const platform = {
   logger: {log: () => {}},
 };
 const schema = ['CREATE VERTEX TYPE Person', 'CREATE PROPERTY Person.n INTEGER'];
-const settings = {'svc.server.saltIterations': '1000', 'svc.changes.subscriptionsMax': '2'};
+const settings = {'svc.server.saltIterations': '1000', 'svc.ha.quorumTimeout': '100'};
 
 export const login = {user: 'root', password: rootPassword};
 export const places = {'a single server': singleServer, 'a follower': follower};
 
-async function listening(parts: Parameters<typeof lineProtocol>[0]): Promise<() => LineClient> {
-  const server = closing(lineProtocol(parts));
+/** The service, with a count of what it has opened for the protocol. */
+function counted(real: Service): {readonly service: Service; readonly opened: () => Opened} {
+  const open = {rows: 0, changes: 0};
+  const watched = async (name: keyof typeof open, opening: Promise<{close(): void}>) => {
+    const opened = await opening;
+    const close = opened.close.bind(opened);
+    open[name] += 1;
+    opened.close = () => {
+      opened.close = close;
+      open[name] -= 1;
+      close();
+    };
+    return opened;
+  };
+  const service = new Proxy(real, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return (...args: readonly unknown[]): unknown => {
+        const answer: unknown = Reflect.apply(value, target, args);
+        if (name !== 'rows' && name !== 'changes') return answer;
+        return watched(name, answer as Promise<{close(): void}>);
+      };
+    },
+  });
+  return {service, opened: () => ({cursorsOpen: open.rows, subscriptionsOpen: open.changes})};
+}
+
+async function listening(parts: Parameters<typeof lineProtocol>[0]) {
+  const {service, opened} = counted(parts.service);
+  const server = closing(lineProtocol({...parts, service}));
   const sockets = new Map<number, Socket>();
   server.on('connection', socket => {
     const from = socket.remotePort ?? 0;
@@ -108,7 +145,8 @@ async function listening(parts: Parameters<typeof lineProtocol>[0]): Promise<() 
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const {port} = server.address() as AddressInfo;
-  return () => closing(new LineClient(port, from => sockets.get(from)));
+  const client = (): LineClient => closing(new LineClient(port, from => sockets.get(from)));
+  return {client, opened};
 }
 
 export async function singleServer(): Promise<LineWorld> {
@@ -131,8 +169,8 @@ export async function singleServer(): Promise<LineWorld> {
     settings: resolveSettings([]).settings,
     shutdown: () => {},
   });
-  const client = await listening({...platform, service, security, administration});
-  return {client, load: () => sumOf(service.load)};
+  const {client, opened} = await listening({...platform, service, security, administration});
+  return {client, load: () => ({...sumOf(service.load), ...opened()})};
 }
 
 /** A member that does not lead, in front of the same store as the one that does. */
@@ -146,6 +184,7 @@ export async function follower(): Promise<LineWorld> {
   leader.service.appliedIndex = 0;
   await world.database(schema);
   const cluster = new KnownCluster();
+  cluster.quorumIndex = 0;
   cluster.leader = {host: '127.0.0.1', port: leader.port};
   const own = closing(world.another(settings, cluster));
   const known = resolveSettings([{name: 'test', values: settings}]).settings;
@@ -161,17 +200,18 @@ export async function follower(): Promise<LineWorld> {
   closing(ways.channel);
   const {service, commands} = ways;
   const {administration} = leader;
-  const client = await listening({...platform, service, security, administration, commands});
-  return {client, load: () => sumOf(own.load, world.service.load)};
+  const parts = {...platform, service, security, administration, commands};
+  const {client, opened} = await listening(parts);
+  return {client, load: () => ({...sumOf(own.load, world.service.load), ...opened()})};
 }
 
 function sumOf(...loads: readonly LineLoad[]): LineLoad {
-  const sum = {transactionsOpen: 0, queriesRunning: 0, queriesWaiting: 0, queryMemoryBytes: 0};
-  for (const load of loads) {
-    sum.queriesWaiting += load.queriesWaiting;
-    sum.transactionsOpen += load.transactionsOpen;
-    sum.queriesRunning += load.queriesRunning;
-    sum.queryMemoryBytes += load.queryMemoryBytes;
-  }
-  return sum;
+  const sum = (name: keyof LineLoad): number => loads.reduce((all, load) => all + load[name], 0);
+  return {
+    transactionsOpen: sum('transactionsOpen'),
+    queriesRunning: sum('queriesRunning'),
+    queriesWaiting: sum('queriesWaiting'),
+    queryMemoryBytes: sum('queryMemoryBytes'),
+    permitsHeld: sum('permitsHeld'),
+  };
 }
