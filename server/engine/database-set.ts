@@ -178,7 +178,10 @@ export class DatabaseSet {
     return edited;
   }
 
-  /** What stands in the place of a document's file, such as a directory; undefined: nothing. */
+  /**
+   * Undefined: a document's file can be written. A pipe or a device in its place gives way, as the
+   * new file is renamed over it; a directory does not.
+   */
   documentFault(name: string): string | undefined {
     const {disk, configDirectory} = this.#options;
     const path = `${configDirectory}/${name}`;
@@ -186,9 +189,9 @@ export class DatabaseSet {
     try {
       disk.open(path, 'read').close();
       return undefined;
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      return `the server keeps ${name} in a file of its own, and cannot: ${reason}; move it away`;
+    } catch {
+      if (!isDirectory(disk, path)) return undefined;
+      return `the server keeps ${name} in a file of its own, and ${path} is a directory: move it away`;
     }
   }
 
@@ -490,6 +493,16 @@ export class DatabaseSet {
   #save(state: ServerState): void {
     this.#options.stateFile.save(state);
     this.#state = state;
+  }
+}
+
+/** Of what is there and no regular file. */
+function isDirectory(disk: Disk, path: string): boolean {
+  try {
+    disk.list(path);
+    return true;
+  } catch {
+    return false;
   }
 }
 
