@@ -191,7 +191,8 @@ export class DatabaseSet {
       return undefined;
     } catch {
       if (!isDirectory(disk, path)) return undefined;
-      return `the server keeps ${name} in a file of its own, and ${path} is a directory: move it away`;
+      const what = `${path} is a directory: move it away`;
+      return `the server keeps ${name} in a file of its own, and ${what}`;
     }
   }
 
@@ -496,7 +497,7 @@ export class DatabaseSet {
   }
 }
 
-/** Of what is there and no regular file. */
+/** Whether it is one, where something lies there that is no regular file. */
 function isDirectory(disk: Disk, path: string): boolean {
   try {
     disk.list(path);
