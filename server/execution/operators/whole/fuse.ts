@@ -1,7 +1,7 @@
 /**
  * `fuse`: the rankings of several inputs as one, best first, of equal scores the lesser id.
  *
- * Of the inputs ids and scores are kept, no records; those of the answer are read in its order, no
+ * It keeps ids and scores of the inputs, no records; those of the answer are read in its order, no
  * more than are asked for.
  */
 import {type RecordValue, Rid, type Value} from '#server/model/value.ts';
