@@ -55,6 +55,11 @@ test('a gate that does not hold fails the run, upper bounds too', () => {
   assert.match(lines.at(-1) ?? '', /^worst gate: W2 idle 140 \(bound <= 130\): FAILS \(1 of 2/);
 });
 
+test('a growth below nothing is within every upper bound', () => {
+  const shrank = {...figure, ours: [-2], theirs: [], gate: {at: 'most', bound: 16}} as const;
+  assert.equal(reported(shrank).holds, true);
+});
+
 test('none where none may be holds', () => {
   const left = {...figure, ours: [0], theirs: [], gate: {at: 'most', bound: 0}} as const;
   assert.equal(reported(left).holds, true);

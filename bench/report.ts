@@ -120,14 +120,19 @@ function lineOf(figure: Figure) {
   };
 }
 
+/** How often the larger holds the lesser; 0 by 0 holds, and so does any bound above what shrank. */
+function marginOf(more: number, less: number): number {
+  if (more === less) return 1;
+  return less < 0 && more > less ? Number.POSITIVE_INFINITY : more / less;
+}
+
 function judge(figure: Figure): Judged[] {
   const {gate} = figure;
   if (gate === undefined) return [];
   const perRound = ratios(figure);
   const value = median(perRound.length === 0 ? figure.ours : perRound);
   const [more, less] = gate.at === 'least' ? [value, gate.bound] : [gate.bound, value];
-  // None where none may be: 0 by 0 holds.
-  const margin = more === less ? 1 : more / less;
+  const margin = marginOf(more, less);
   const against = figure.theirs.length === 0 ? '' : ` against ${figure.peer}`;
   return [{name: `${figure.class} ${figure.point}${against}`, value, gate, margin}];
 }
