@@ -2,9 +2,8 @@
  * A thread that runs long reads, one after the other (session/threads/thread-run.ts).
  *
  * It uses the stores that are open in the process, each for one order only, and says that it is
- * free when it has let go. Its niceness is that of work which others should not wait for.
+ * free when it has let go. Threads with short requests go first.
  */
-import {setPriority} from 'node:os';
 import {parentPort, workerData} from 'node:worker_threads';
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
@@ -17,14 +16,11 @@ import type {StoreSnapshot} from '#server/storage/store.ts';
 import {indexFamilies} from '#server/caches/index-families.ts';
 import {rowEncodings} from './row-encodings.ts';
 import type {ScanThreadStart} from './scan-threads.ts';
-
-/** The niceness that lets threads with short requests go first. */
-const niceness = 5;
+import {lowerPriority} from './threads/priority.ts';
 
 const port = parentPort;
 if (port !== null) {
-  // On Linux this is the priority of the calling thread alone.
-  if (process.platform === 'linux') setPriority(niceness);
+  lowerPriority('statement');
   const runner = new ThreadRunner({
     clock: createClock(),
     random: createRandom(),

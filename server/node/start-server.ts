@@ -28,6 +28,7 @@ import {RecordLoads} from '#server/session/record-loads.ts';
 import {createBatchHandler} from '#server/protocols/http/routes/batch.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {
+  addonPath,
   awakeKeeper,
   chooseEngine,
   memoryTrimmer,
@@ -56,6 +57,7 @@ import {createDefaultDatabases} from './default-databases.ts';
 import {keepMemorySmall, threadBusyShare} from './runtime/heap-trimmer.ts';
 import {openStartFront, type StartFront} from './start-front.ts';
 import {firstRootPassword, type PasswordPrompt} from './root-password.ts';
+import {offerIdleClass} from './threads/priority.ts';
 import {version} from './version.ts';
 import {
   createServices,
@@ -150,6 +152,7 @@ async function startBehind(
       dataRoot: rootPath,
       logger,
     });
+    offerIdleClass(addonPath(storeEngine));
     const parts = {inForce, threads, logger, storeEngine, cluster};
     engine = await openServerEngine(settings, parts);
   } catch (error) {

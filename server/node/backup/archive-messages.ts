@@ -13,9 +13,6 @@ export type ArchiveNews =
   | {readonly kind: 'done'; readonly value: unknown}
   | {readonly kind: 'failed'; readonly failure: SentFailure};
 
-/** Each Linux thread has its own niceness: those that serve clients go first. */
-export const archiveNiceness = 10;
-
 /** Classes do not cross threads. */
 export interface SentFailure {
   readonly code: RefusalCode | undefined;

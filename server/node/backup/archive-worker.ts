@@ -1,5 +1,4 @@
 /** The thread of `archive-thread.ts`: makes or reads one archive, and ends. */
-import {setPriority} from 'node:os';
 import {setTimeout as pause} from 'node:timers/promises';
 import {parentPort, workerData} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
@@ -10,13 +9,9 @@ import {
   type ArchiveWritten,
   writeArchive,
 } from '#server/backup/write-archive.ts';
-import {
-  type ArchiveNews,
-  archiveNiceness,
-  type ArchiveWork,
-  sentFailure,
-} from './archive-messages.ts';
+import {type ArchiveNews, type ArchiveWork, sentFailure} from './archive-messages.ts';
 import {DeflateThreads} from './deflate-threads.ts';
+import {lowerPriority} from '../threads/priority.ts';
 
 const port = parentPort;
 assert(port !== null, 'the thread of an archive is a thread');
@@ -63,7 +58,7 @@ async function written(order: ArchiveOrder, onProgress: Progress): Promise<Archi
   }
 }
 
-setPriority(archiveNiceness);
+lowerPriority('background');
 carriedOut(workerData as ArchiveWork).then(
   value => say({kind: 'done', value}),
   (error: unknown) => say({kind: 'failed', failure: sentFailure(error)}),

@@ -1,22 +1,12 @@
 /** Threads that deflate: pieces come back in their order, and each gives way to other threads. */
 import assert from 'node:assert/strict';
-import {readdirSync, readFileSync} from 'node:fs';
 import {test} from 'node:test';
 import {inflateRawSync} from 'node:zlib';
 import {DeflatedPieces, pieceBytes, PieceMemory} from '#server/backup/archive/deflated-pieces.ts';
-import {archiveNiceness} from './archive-messages.ts';
+import {threadsOfProcess} from '../threads/testing-threads.ts';
 import {DeflateThreads} from './deflate-threads.ts';
 
 const threads = 2;
-
-/** The niceness of this process's threads, by their numbers. */
-function nicenesses(): ReadonlyMap<string, number> {
-  const of = (id: string): number => {
-    const line = readFileSync(`/proc/self/task/${id}/stat`, 'utf8');
-    return Number(line.slice(line.lastIndexOf(')') + 2).split(' ')[16]);
-  };
-  return new Map(readdirSync('/proc/self/task').map(id => [id, of(id)]));
-}
 
 test('many pieces through little memory are one stream, on threads that give way', {
   skip: process.platform !== 'linux' && 'threads have no niceness of their own',
@@ -24,7 +14,7 @@ test('many pieces through little memory are one stream, on threads that give way
   const own = new DeflateThreads();
   const written: Uint8Array[] = [];
   const memory = new PieceMemory(threads);
-  const before = nicenesses();
+  const before = threadsOfProcess();
   try {
     const pieces = new DeflatedPieces(
       {level: 1, threads},
@@ -42,8 +32,8 @@ test('many pieces through little memory are one stream, on threads that give way
     const stream = Buffer.concat(written);
     assert.equal(stream.length, count);
     assert.ok(inflateRawSync(stream).equals(Buffer.concat(expected)));
-    const added = [...nicenesses()].filter(([id]) => !before.has(id));
-    const nice = added.filter(([, niceness]) => niceness === archiveNiceness);
+    const added = [...threadsOfProcess()].filter(([id]) => !before.has(id));
+    const nice = added.filter(([, {niceness}]) => niceness === 10);
     assert.equal(nice.length, threads, JSON.stringify(added));
   } finally {
     await own.end();

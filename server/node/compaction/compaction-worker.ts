@@ -1,18 +1,16 @@
 /** The thread of `store-compactions.ts`: carries out the one order that it is started with. */
-import {setPriority} from 'node:os';
 import {parentPort, workerData} from 'node:worker_threads';
 import type {CompactionOrder} from '#server/engine/store-compaction.ts';
 import {packError} from '#server/session/threads/thread-errors.ts';
 import {attachStore} from '#server/storage/rocksdb/open.ts';
 import type {Store} from '#server/storage/store.ts';
+import {lowerPriority} from '../threads/priority.ts';
 import type {CompactionNews} from './store-compactions.ts';
-
-/** The niceness of long reads; RocksDB's own threads write and merge. */
-const niceness = 5;
 
 const port = parentPort;
 if (port !== null) {
-  if (process.platform === 'linux') setPriority(niceness);
+  // RocksDB's own threads write and merge.
+  lowerPriority('statement');
   const order = workerData as CompactionOrder;
   const store = await attachStore(order.store);
   let news: CompactionNews;

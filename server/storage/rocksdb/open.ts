@@ -118,6 +118,11 @@ export async function attachStore(shared: ShareableStore): Promise<Store> {
     : attachFallback(loadFallback(), shared);
 }
 
+/** Where the addon of the native store lies; undefined where that is not in use. */
+export function addonPath(engine: Engine): string | undefined {
+  return engine === 'native' ? findAddon().path : undefined;
+}
+
 /**
  * A call that gives free pages of the process's heap back to the system; some milliseconds. It
  * does nothing where the native store is not in use.

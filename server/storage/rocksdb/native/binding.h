@@ -158,6 +158,7 @@ void DefineDatabaseCalls(napi_env env, napi_value exports, Environment* environm
 void DefineReadCalls(napi_env env, napi_value exports, Environment* environment);
 void DefineChecksumCalls(napi_env env, napi_value exports, Environment* environment);
 void DefineAwakeCalls(napi_env env, napi_value exports, Environment* environment);
+void DefinePriorityCalls(napi_env env, napi_value exports, Environment* environment);
 void DefineWriteCalls(napi_env env, napi_value exports, Environment* environment);
 void Define(napi_env env, napi_value exports, const char* name, napi_callback callback,
             Environment* environment);

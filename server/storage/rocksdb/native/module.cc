@@ -169,6 +169,7 @@ NAPI_MODULE_INIT() {
   svc::DefineReadCalls(env, exports, environment);
   svc::DefineChecksumCalls(env, exports, environment);
   svc::DefineAwakeCalls(env, exports, environment);
+  svc::DefinePriorityCalls(env, exports, environment);
   svc::DefineWriteCalls(env, exports, environment);
   return exports;
 }
