@@ -40,12 +40,25 @@ test('many pieces through little memory are one stream, on threads that give way
   }
 });
 
-test('a piece that cannot be deflated is refused', async () => {
+const piece = {bytes: Buffer.from(new SharedArrayBuffer(8)), level: 1, isLast: true};
+
+test('a piece that cannot be deflated is refused, the next one has another thread', async () => {
   const own = new DeflateThreads();
   try {
-    const piece = {bytes: Buffer.from(new SharedArrayBuffer(8)), level: 77, isLast: true};
-    await assert.rejects(own.deflate(piece), /level/);
+    await assert.rejects(own.deflate({...piece, level: 77}), /level/);
+    const bytes = await own.deflate(piece);
+    assert.deepEqual(inflateRawSync(bytes), Buffer.alloc(8));
   } finally {
     await own.end();
   }
+});
+
+test('a piece whose thread is ended is refused, and so is one behind the end', async () => {
+  const own = new DeflateThreads();
+  const large = {...piece, bytes: Buffer.from(new SharedArrayBuffer(64 << 20)), level: 9};
+  const underWay = [own.deflate(large), own.deflate(large)];
+  const refused = underWay.map(one => assert.rejects(one, /has ended/));
+  await own.end();
+  await Promise.all(refused);
+  await assert.rejects(own.deflate(piece), /has ended/);
 });

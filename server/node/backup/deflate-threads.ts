@@ -14,28 +14,53 @@ const resourceLimits = {maxYoungGenerationSizeMb: 2};
 export class DeflateThreads {
   readonly #idle: Worker[] = [];
   readonly #all = new Set<Worker>();
+  readonly #busy = new Map<Worker, PromiseWithResolvers<Uint8Array>>();
+  #isEnded = false;
 
-  /** Deflates a piece; takes a thread that is idle, or one more. */
+  /**
+   * Deflates a piece; takes a thread that is idle, or one more.
+   *
+   * @throws {Error} when its thread ends before, by a fault of its own or by `end`.
+   */
   async deflate(piece: Piece): Promise<Uint8Array> {
+    if (this.#isEnded) throw ended();
     const worker = this.#idle.pop() ?? this.#start();
     const answer = Promise.withResolvers<Uint8Array>();
-    const onError = (error: unknown): void => answer.reject(error);
-    worker.once('message', answer.resolve);
-    worker.once('error', onError);
+    this.#busy.set(worker, answer);
     worker.postMessage(piece);
-    const bytes = await answer.promise;
-    worker.off('error', onError);
-    this.#idle.push(worker);
-    return bytes;
+    return await answer.promise;
   }
 
+  /** Resolves when no thread is left; pieces under way are refused. */
   async end(): Promise<void> {
+    this.#isEnded = true;
     await Promise.all([...this.#all].map(worker => worker.terminate()));
   }
 
   #start(): Worker {
     const worker = new Worker(new URL('./deflate-worker.ts', import.meta.url), {resourceLimits});
     this.#all.add(worker);
+    worker.on('message', (bytes: Uint8Array) => {
+      this.#idle.push(worker);
+      this.#settle(worker)?.resolve(bytes);
+    });
+    worker.on('error', error => this.#settle(worker)?.reject(error));
+    worker.on('exit', () => {
+      this.#all.delete(worker);
+      const at = this.#idle.indexOf(worker);
+      if (at >= 0) this.#idle.splice(at, 1);
+      this.#settle(worker)?.reject(ended());
+    });
     return worker;
   }
+
+  #settle(worker: Worker): PromiseWithResolvers<Uint8Array> | undefined {
+    const answer = this.#busy.get(worker);
+    this.#busy.delete(worker);
+    return answer;
+  }
+}
+
+function ended(): Error {
+  return new Error('a thread that deflates has ended');
 }
