@@ -52,6 +52,7 @@ export class RequestSources implements Sources {
   }
 
   #file(source: string): Iterable<Uint8Array> {
+    const path = pathOf(source);
     const settings = this.#settings();
     if (!settings.get('svc.opencypher.loadCsv.allowFileUrls')) {
       throw new Refusal(
@@ -70,7 +71,7 @@ export class RequestSources implements Sources {
           '(svc.opencypher.loadCsv.importDirectory)',
       );
     }
-    return this.#reader.file(pathOf(source), root === '' ? undefined : root);
+    return this.#reader.file(path, root === '' ? undefined : root);
   }
 
   /** Fetches what a run has asked for. @throws {Refusal} `source.refused`, `source.unreadable`. */
@@ -99,11 +100,21 @@ export class RequestSources implements Sources {
   }
 }
 
-/** `file:///a/b.csv` and `/a/b.csv` name the same file; other schemes none. */
+/**
+ * `file:///a/b.csv` and `/a/b.csv` name the same file; other schemes none. `classpath:` is what
+ * lies in the libraries of a server in Java; ours has none, and carries no data along.
+ */
 function pathOf(source: string): string {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(source)?.[1];
   if (scheme === undefined) return source;
   const url = URL.canParse(source) ? new URL(source) : undefined;
   if (url?.protocol === 'file:' && url.host === '') return decodeURIComponent(url.pathname);
+  if (scheme.toLowerCase() === 'classpath') {
+    throw new Refusal(
+      'argument',
+      `'${source}' names a class path, which this server has none of: ` +
+        'name a file by file:// or an address of http or https',
+    );
+  }
   throw new Refusal('argument', `'${source}' is no file and no address of http or https`);
 }

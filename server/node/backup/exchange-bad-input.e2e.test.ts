@@ -131,6 +131,8 @@ for (const [what, read] of Object.entries(readers)) {
     for (const scheme of ['ftp://127.0.0.1/a', 'gopher://127.0.0.1/a', 'jar:file:///a']) {
       await assertRefused(read(scheme), /no file and/);
     }
+    const onClassPath = read('classpath://data/people.csv');
+    await assertRefused(onClassPath, /names a class path, .* name a file by file:/);
     assert.equal(asked, 0);
     await world.assertNothingLeft('bad');
   });

@@ -116,6 +116,7 @@ const refusals: readonly (readonly [from: () => string, code: string])[] = [
   [() => 'bad.csv', 'source.malformed'],
   [() => 'ftp://127.0.0.1/x', 'argument'],
   [() => 'file://host/x', 'argument'],
+  [() => 'classpath:///x.csv', 'argument'],
   [() => `${address}/none`, 'source.unreadable'],
   [() => `${address}/big.csv`, 'source.unreadable'],
 ];
