@@ -64,7 +64,8 @@ test('words are read with keywords in any case and arguments as they are', () =>
     database: 'd',
     tag: 'two words',
   });
-  const archive = {command: 'restore backup', database: 'd', fileName: 'f.zip'};
+  const named = {database: 'd', fileName: 'f.zip', others: new Map()};
+  const archive = {command: 'restore backup', ...named};
   assert.deepEqual(read('restore backup d f.zip'), archive);
   assert.deepEqual(read('restore backup d f.zip AS e Overwrite'), {
     ...archive,
@@ -76,6 +77,8 @@ test('words are read with keywords in any case and arguments as they are', () =>
     ...archive,
     target: 'with blank',
   });
+  const misspelt = read('restore backup d f.zip', {verfiy: true});
+  assert.deepEqual(misspelt, {...archive, others: new Map([['verfiy', true]])});
   assert.deepEqual(read('create user {"name": "anna", "password": "secret-one"}'), {
     command: 'create user',
     name: 'anna',

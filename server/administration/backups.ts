@@ -20,10 +20,13 @@ const database = argument('text', 'name of the database');
 const fileName = argument('text', 'plain name of the archive');
 const overwrite = optional('flag', 'whether a database of that name is replaced');
 const options = optional('options', 'options by name (docs/import-export.md)');
+const verify = optional('flag', 'reads all of the archive and changes nothing');
 const encryption = {
   encryptionAlgorithm: optional('text', 'how the archive is encrypted (docs/backup.md)'),
   encryptionKey: secret(optional('text', 'the key of an encrypted archive')),
 };
+/** A `verify` that is written wrongly would restore. */
+const others = optional('options', 'whatever has another name: it is refused');
 
 export const backupCommands = {
   getBackupConfig: command({
@@ -112,8 +115,9 @@ export const backupCommands = {
       fileName,
       target: optional('text', 'name of the restored database; that of the archive by default'),
       overwrite,
-      verify: optional('flag', 'reads all of the archive and changes nothing'),
+      verify,
       ...encryption,
+      others,
     },
     says: 'Makes a database of an archive, or replaces one by it.',
     answer: '`message` and what is in the `archive`',
@@ -131,15 +135,17 @@ export const backupCommands = {
       target: argument('text', 'name of the database'),
       url: argument('text', 'address of the archive, or its name in the backup directory'),
       overwrite,
-      verify: optional('flag', 'reads all of the archive and changes nothing'),
+      verify,
       ...encryption,
+      others,
     },
     says: 'Makes a database of an archive that lies at an address.',
     answer: '`message` and what is in the `archive`',
     refusals: ['argument', 'backup.archive', 'database.exists', 'not-available'],
     isFields: true,
     isLong: true,
-    async run(call, {target, url, overwrite = false, verify = false, ...keys}) {
+    async run(call, {target, url, overwrite = false, verify = false, others, ...keys}) {
+      refuseOthers(others, ['overwrite', 'verify']);
       const exchanges = exchangesIn(call.parts);
       const onStep = stepsTo(call);
       const password = passwordOf(keys);
@@ -217,9 +223,11 @@ async function restoreArchive(
     readonly target: string | undefined;
     readonly overwrite: boolean | undefined;
     readonly verify: boolean | undefined;
+    readonly others: ReadonlyMap<string, unknown> | undefined;
   } & ArgumentsOf<typeof encryption>,
 ) {
   const {database, fileName, target = database, overwrite = false, verify = false} = given;
+  refuseOthers(given.others, ['target', 'overwrite', 'verify']);
   const backups = backupsIn(call.parts);
   const archive = {database, fileName, password: passwordOf(given)};
   const onStep = stepsTo(call);
@@ -240,6 +248,17 @@ function restoredFields(
       ? `${from} is whole: ${files.length} files, ${bytes} bytes`
       : `database '${target}' was restored from ${from}`;
   return {message, archive: {...facts, files: files.length, bytes}};
+}
+
+/** @throws {Refusal} `argument`, naming an option that is none of the known ones. */
+function refuseOthers(
+  given: ReadonlyMap<string, unknown> | undefined,
+  names: readonly string[],
+): void {
+  const [other] = given?.keys() ?? [];
+  if (other === undefined) return;
+  const known = [...names, ...Object.keys(encryption)].join(', ');
+  throw new Refusal('argument', `there is no option '${other}': ${known} are known`);
 }
 
 function passwordOf(keys: ArgumentsOf<typeof encryption>): string | undefined {

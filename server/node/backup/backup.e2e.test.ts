@@ -98,6 +98,10 @@ test('the statement makes an archive in the same directory, encrypted where aske
   await assert.rejects(restore({}), refusedWith(400, /encryptionKey is missing/));
   await assert.rejects(restore({encryptionKey: 'other'}), refusedWith(400, /encryptionKey/));
   assert.deepEqual(await client.databases(), ['before', 'music']);
+  for (const spelt of [{verfiy: true}, {encryptionkey: 'secret'}]) {
+    await assert.rejects(restore(spelt), refusedWith(400, /no option '(verfiy|encryptionkey)'/));
+  }
+  assert.deepEqual(await client.databases(), ['before', 'music']);
   await restore({encryptionKey: 'secret'});
   assert.deepEqual(await names('secret'), ['Ada', 'Clara']);
   await client.dropDatabase('secret');
