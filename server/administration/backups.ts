@@ -179,8 +179,8 @@ export const backupCommands = {
     answer: '`path`, `bytes` and what was written',
     refusals: ['argument', 'database.not-found', 'not-available'],
     isFields: true,
-    run: async ({parts}, {database, file, options = new Map()}) => ({
-      ...(await exchangesIn(parts).export(database, file, options)),
+    run: async ({parts, principal}, {database, file, options = new Map()}) => ({
+      ...(await exchangesIn(parts).export(principal, database, file, options)),
     }),
   }),
 };
@@ -196,11 +196,11 @@ export async function importFile(
   {request, isNew}: {readonly request: ImportRequest; readonly isNew: boolean},
 ): Promise<Readonly<Record<string, unknown>>> {
   const exchanges = exchangesIn(parts);
-  parts.security.current(principal);
+  const who = parts.security.current(principal);
   const onProgress = (progress: object): void => tell('importing', {...progress});
   const answer = isNew
-    ? await exchanges.importNew(database, request, onProgress)
-    : await exchanges.import(database, request, onProgress);
+    ? await exchanges.importNew(who, database, request, onProgress)
+    : await exchanges.import(who, database, request, onProgress);
   return importFields(database, answer);
 }
 

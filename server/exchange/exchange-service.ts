@@ -2,8 +2,9 @@
  * Imports and exports that somebody asks a server for, in every protocol; and BACKUP DATABASE, the
  * third statement about whole databases.
  *
- * Callers have checked that the principal may ask. Files that an export writes lie in `exports/`;
- * an import reads what LOAD CSV may read, or what was sent to it.
+ * Callers have checked that the principal may ask; what he may read and write is asked here, type
+ * by type. Files that an export writes lie in `exports/`; an import reads what he may read with
+ * LOAD CSV, or what was sent to it.
  */
 import {mkdirSync, rmSync} from 'node:fs';
 import {join} from 'node:path';
@@ -23,9 +24,11 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
+import type {Principal} from '#server/security/principal.ts';
 import {BulkIds} from '#server/session/bulk-ids.ts';
 import {SpilledIds} from '#server/session/bulk-ids-disk.ts';
 import type {ImportSession} from '#server/session/import-session.ts';
+import type {KeptHolder} from '#server/session/kept-memory.ts';
 import {RequestSources} from '#server/session/request-sources.ts';
 import type {Transfers} from '#server/session/transfers.ts';
 import type {ExportFormat} from './export-order.ts';
@@ -48,8 +51,10 @@ export interface ExchangeOptions {
     Engine,
     'createHiddenDatabase' | 'dropDatabase' | 'renameDatabase' | 'status' | 'hiddenDatabases'
   >;
-  /** The database as the server itself sees it, hidden ones too. */
-  readonly sessionOf: (database: string) => ImportSession;
+  /** The database as somebody may use it; hidden ones too. */
+  readonly sessionOf: (who: Principal, database: string) => ImportSession;
+  /** Where what was fetched for somebody counts. */
+  readonly keep: (who: Principal) => KeptHolder;
   readonly settings: () => Settings;
   readonly sourceReader: SourceReader;
   readonly backups: BackupService;
@@ -82,6 +87,13 @@ type Part = ImportPart<SentFile>;
 
 type Tell = (progress: ImportProgress) => void;
 
+interface ImportOrder {
+  readonly who: Principal;
+  /** Undefined when nothing but probes are asked. */
+  readonly database: string | undefined;
+  readonly tell: Tell;
+}
+
 /** Entries of about this size are committed; smaller when the log takes less. */
 const entryBytesDefault = 400 << 10;
 const exportOptions = new Set(['format', 'overwrite']);
@@ -96,6 +108,7 @@ export class ExchangeService implements Transfers {
   }
 
   async run(
+    who: Principal,
     database: string,
     {what, url, settings}: TransferCommand,
   ): Promise<ReadonlyMap<string, Value>> {
@@ -111,22 +124,33 @@ export class ExchangeService implements Transfers {
       ]);
     }
     if (what === 'export') {
-      const {path, ...report} = await this.export(database, url, settings);
+      const {path, ...report} = await this.export(who, database, url, settings);
       return valuesOf([...head, ['toUrl', path], ['result', 'OK'], ...Object.entries(report)]);
     }
-    const answer = await this.import(database, {from: url, options: settings}, () => {});
+    const answer = await this.import(who, database, {from: url, options: settings}, () => {});
     const facts = Object.entries(answer).filter(([name]) => name !== 'kind');
     const from = url === undefined ? [] : [['fromUrl', url] as const];
     return valuesOf([...head, ...from, ['result', 'OK'], ...facts]);
   }
 
   /** Into a database that is there: what is committed before a failure stays. */
-  async import(database: string, request: ImportRequest, tell: Tell): Promise<ImportAnswer> {
-    return await this.#import(database, importParts(request.from, request.options), tell);
+  async import(
+    who: Principal,
+    database: string,
+    request: ImportRequest,
+    tell: Tell,
+  ): Promise<ImportAnswer> {
+    const parts = importParts(request.from, request.options);
+    return await this.#import({who, database, tell}, parts);
   }
 
   /** Into a new database, which gets its name when all of the sources are in it. */
-  async importNew(database: string, request: ImportRequest, tell: Tell): Promise<ImportAnswer> {
+  async importNew(
+    who: Principal,
+    database: string,
+    request: ImportRequest,
+    tell: Tell,
+  ): Promise<ImportAnswer> {
     checkDatabaseName(database);
     const parts = importParts(request.from, request.options);
     const {engine} = this.#options;
@@ -134,9 +158,9 @@ export class ExchangeService implements Transfers {
       throw new Refusal('database.exists', `Database '${database}' already exists`);
     }
     if (parts.some(({options}) => options.probeOnly)) {
-      return await this.#import(undefined, parts, tell);
+      return await this.#import({who, database: undefined, tell}, parts);
     }
-    return await this.#importHidden(database, parts, tell);
+    return await this.#importHidden({who, database, tell}, parts);
   }
 
   /**
@@ -145,6 +169,7 @@ export class ExchangeService implements Transfers {
    * @param name - Of the file, without a directory; undefined: by database and moment.
    */
   async export(
+    who: Principal,
     database: string,
     name: string | undefined,
     settings: ReadonlyMap<string, Value>,
@@ -164,7 +189,11 @@ export class ExchangeService implements Transfers {
     const fileName = plainName(name ?? `${database}-export-${stamp}.${format}.tgz`);
     const order = {database, format, release, path: join(rootPath, 'exports', fileName)};
     const overwrite = settings.get('overwrite') === true || settings.get('overwrite') === 'true';
-    const report = await exportDatabase(sessionOf(database), {...order, overwrite}, this.#options);
+    const report = await exportDatabase(
+      sessionOf(who, database),
+      {...order, overwrite},
+      this.#options,
+    );
     this.#options.logger.log('info', 'export.done', {database, file: fileName});
     return report;
   }
@@ -233,17 +262,13 @@ export class ExchangeService implements Transfers {
     }
   }
 
-  /** One source after another. @param database - Undefined when nothing but probes are asked. */
-  async #import(
-    database: string | undefined,
-    parts: readonly Part[],
-    tell: Tell,
-  ): Promise<ImportAnswer> {
+  /** One source after another. */
+  async #import(order: ImportOrder, parts: readonly Part[]): Promise<ImportAnswer> {
     const answers: ImportAnswer[] = [];
     for (const part of parts) {
-      const source = await this.#open(part.from);
+      const source = await this.#open(order.who, part.from);
       try {
-        answers.push(await this.#importPart(database, source, part.options, tell));
+        answers.push(await this.#importPart(order, source, part.options));
       } finally {
         source.close();
       }
@@ -254,13 +279,12 @@ export class ExchangeService implements Transfers {
   }
 
   async #importPart(
-    database: string | undefined,
+    {who, database, tell}: ImportOrder,
     source: ImportSource,
     options: ImportOptions,
-    tell: Tell,
   ): Promise<ImportAnswer> {
     const {clock, timers, settings, sessionOf, logger} = this.#options;
-    const session = database === undefined ? undefined : sessionOf(database);
+    const session = database === undefined ? undefined : sessionOf(who, database);
     if (options.probeOnly || session === undefined) {
       return {kind: 'probed', ...(await probe(source, options, session))};
     }
@@ -276,13 +300,16 @@ export class ExchangeService implements Transfers {
     return {kind: 'imported', ...report};
   }
 
-  async #importHidden(database: string, parts: readonly Part[], tell: Tell): Promise<ImportAnswer> {
+  async #importHidden(
+    {database, ...order}: ImportOrder & {readonly database: string},
+    parts: readonly Part[],
+  ): Promise<ImportAnswer> {
     const {engine, random, logger} = this.#options;
     const hidden = `.importing-${hexOf(random)}`;
     this.#own.add(hidden);
     try {
       await engine.createHiddenDatabase(hidden);
-      const answer = await this.#import(hidden, parts, tell);
+      const answer = await this.#import({...order, database: hidden}, parts);
       await engine.renameDatabase(hidden, database, false);
       return answer;
     } catch (error) {
@@ -299,13 +326,25 @@ export class ExchangeService implements Transfers {
     }
   }
 
-  async #open(from: Part['from']): Promise<ImportSource> {
+  async #open(who: Principal, from: Part['from']): Promise<ImportSource> {
     if (typeof from !== 'string') return await openSent(from.name, from.path);
-    const {sourceReader, settings} = this.#options;
-    // Who imports is root, or was asked for the right by whoever calls.
-    const asker = {mayReadFiles: true, isRoot: true};
+    const {sourceReader, settings, keep} = this.#options;
+    // Who imports may change security: whoever calls has asked.
+    const asker = {mayReadFiles: true, isRoot: who.root, memory: keep(who)};
     const sources = new RequestSources(sourceReader, settings, asker);
-    return await openAddress(from, sources, this.newPath());
+    try {
+      const source = await openAddress(from, sources, this.newPath());
+      return {
+        ...source,
+        close() {
+          source.close();
+          sources.close();
+        },
+      };
+    } catch (error) {
+      sources.close();
+      throw error;
+    }
   }
 
   #makeIds(): BulkIds {

@@ -18,6 +18,7 @@ import {
   type ExchangedItem,
   type ExchangedRecord,
   malformed,
+  type SchemaStatement,
 } from './exchanged-record.ts';
 import {checkOptions, type Format, formatOf, readerOf, sampleBytes} from './formats.ts';
 import type {ImportOptions} from './import-options.ts';
@@ -199,7 +200,7 @@ class ImportRun {
 
   async #take(item: ExchangedItem, pass: Pass): Promise<void> {
     if (item.kind === 'schema') {
-      if (pass === 'records') await this.#define(item.statement);
+      if (pass === 'records') await this.#define(item);
       return;
     }
     if (item.kind === 'bad') {
@@ -243,9 +244,14 @@ class ImportRun {
     await this.#parts.session.define(`UPDATE ${ridText(rid)} CONTENT :record`, parameters);
   }
 
-  async #define(statement: string): Promise<void> {
+  /** A source may come from anybody, whoever imports it. */
+  async #define({statement, place}: SchemaStatement): Promise<void> {
+    const {session} = this.#parts;
     await this.#load.flush();
-    await this.#parts.session.define(statement);
+    if (!session.makesSchema(statement)) {
+      throw malformed(place, 'its statement makes nothing of a schema');
+    }
+    await session.define(statement);
   }
 
   #failed(refusal: Refusal): void {

@@ -25,6 +25,7 @@ import type {Timers} from '#server/platform/clock.ts';
 import {utf8Bytes} from '#server/base/utf8.ts';
 import type {BulkIds} from '#server/session/bulk-ids.ts';
 import type {ImportSession} from '#server/session/import-session.ts';
+import type {TypeGuard} from '#server/session/type-guard.ts';
 import {type ExchangedRecord, malformed} from './exchanged-record.ts';
 import type {ImportOptions} from './import-options.ts';
 import type {NamedVertices} from './named-vertices.ts';
@@ -101,7 +102,9 @@ export class RecordLoad {
     await this.#ensureType(record);
     const {hasLost, properties} = this.#resolved(record.properties);
     this.#fill(record, properties);
-    if (record.kind === 'edge') this.#addEdge(record);
+    const guard = this.#options.session.guard();
+    guard?.require('createRecord', this.#draft.type?.type.name ?? record.type);
+    if (record.kind === 'edge') this.#addEdge(record, guard);
     else this.#addRecord(record);
     const {entry} = this.#writer;
     const {options, entryBytesMax} = this.#options;
@@ -159,8 +162,14 @@ export class RecordLoad {
     else this.counts.vertices += 1;
   }
 
-  #addEdge(record: ExchangedRecord): void {
-    this.#writer.addEdge(this.#end('from', record), this.#end('to', record), record.place);
+  /** An edge changes the vertices that it connects. */
+  #addEdge(record: ExchangedRecord, guard: TypeGuard | undefined): void {
+    const [from, to] = [this.#end('from', record), this.#end('to', record)];
+    for (const {rid} of guard === undefined ? [] : [from, to]) {
+      const type = this.#draft.catalog.typeOfBucket(rid.bucket);
+      if (type !== undefined) guard?.require('updateRecord', type.name);
+    }
+    this.#writer.addEdge(from, to, record.place);
     this.counts.edges += 1;
   }
 

@@ -316,8 +316,8 @@ export class ClusterService implements Service {
     return this.#local.databaseExists(principal, name);
   }
 
-  searchFigures(): ReturnType<Service['searchFigures']> {
-    return this.#local.searchFigures();
+  searchFigures(principal: Principal): ReturnType<Service['searchFigures']> {
+    return this.#local.searchFigures(principal);
   }
 
   openDatabase(principal: Principal, name: string): Promise<void> {

@@ -1,4 +1,7 @@
-/** Files of a server: its owner alone reads them; a folder without a database stops nothing. */
+/**
+ * Files of a server: its owner alone reads them, on whatever way they came; a folder without a
+ * database stops nothing.
+ */
 import assert from 'node:assert/strict';
 import {mkdirSync, readdirSync, statSync} from 'node:fs';
 import {join} from 'node:path';
@@ -16,11 +19,63 @@ test('M7, M10: all files are its owner’s alone, and lost+found is passed over'
   const client = server.client();
   try {
     await client.command('kept', 'CREATE DOCUMENT TYPE T');
-    const open = readdirSync(root, {recursive: true, encoding: 'utf8'}).filter(
-      path => (statSync(join(root, path)).mode & 0o077) !== 0,
-    );
-    assert.deepEqual(open, []);
+    assert.deepEqual(openFiles(root), []);
     assert.match(server.log, /lost\+found/);
+  } finally {
+    client.close();
+  }
+});
+
+/** What others than the owner may read, write or enter. */
+function openFiles(root: string): readonly string[] {
+  return readdirSync(root, {recursive: true, encoding: 'utf8'}).filter(
+    path => (statSync(join(root, path)).mode & 0o077) !== 0,
+  );
+}
+
+test('M7: so are backups, exports, imports, settings, indexes and the profiler’s', async () => {
+  const root = temporaryRoot('later-files');
+  await using server = await startServer({root, port: await freePort()});
+  const client = server.client();
+  try {
+    await client.createDatabase('a');
+    for (const statement of [
+      'CREATE DOCUMENT TYPE T',
+      'CREATE PROPERTY T.v ARRAY_OF_FLOATS',
+      'CREATE INDEX ON T (v) LSM_VECTOR METADATA {"dimensions": 2}',
+      'INSERT INTO T SET v = [1.0, 2.0]',
+      "SELECT expand(vector.neighbors('T[v]', [1.0, 1.0], 1))",
+      'BACKUP DATABASE',
+      'EXPORT DATABASE file://a.jsonl.tgz',
+    ]) {
+      await client.command('a', statement);
+    }
+    const {fileName} = await client.serverCommand('trigger backup a');
+    for (const command of [
+      `restore backup a ${String(fileName)} as b`,
+      'set server setting svc.txRetries 7',
+      'create user {"name":"adele","password":"ada-pass-word","databases":{"a":["admin"]}}',
+      'profiler start 60',
+    ]) {
+      await client.serverCommand(command);
+    }
+    await client.query('a', 'SELECT FROM T');
+    await client.serverCommand('profiler stop');
+    const dump = async function* (): AsyncGenerator<Buffer> {
+      yield await Promise.resolve(Buffer.from('{"t":"d","c":"T","r":"#1:0","p":{"n":1}}\n'));
+    };
+    await client.importFile('c', dump(), {new: 'true'}, () => {});
+    assert.deepEqual(openFiles(root), []);
+    assert.equal(await server.stop(), 0);
+    // What is kept of indexes is written at the end.
+    assert.deepEqual(openFiles(root), []);
+    const names = readdirSync(root, {recursive: true, encoding: 'utf8'});
+    for (const kept of [/^backups\/a\/.*\.zip$/, /^exports\/.*tgz$/, /^databases\/[bc]$/]) {
+      assert.ok(
+        names.some(name => kept.test(name)),
+        `${kept}: ${names.join(' ').slice(0, 500)}`,
+      );
+    }
   } finally {
     client.close();
   }

@@ -13,6 +13,7 @@
  * and an edge is made between vertices that may be updated.
  * `root`, and users whose groups allow everything, never pay for it (service.ts).
  */
+import type {RecordRight} from '#server/access/rights.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Graph, NewRecord, ScanOrder, Source, WritableGraph} from '#server/execution/graph.ts';
@@ -25,6 +26,12 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
   const edges = new GuardedEdges(graph, guard, catalog);
   const readable = <R extends RecordValue | undefined>(record: R): R => {
     if (record !== undefined) guard.require('readRecord', record.typeName);
+    return record;
+  };
+  /** An id that is nobody's tells how many records a type has had. */
+  const readableAt = (rid: Rid, record: RecordValue | undefined): RecordValue | undefined => {
+    const type = record?.typeName ?? catalog.typeOfBucket(rid.bucket)?.name;
+    if (type !== undefined) guard.require('readRecord', type);
     return record;
   };
   const guarded = (order: ScanOrder): ScanOrder => {
@@ -50,8 +57,8 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
         : undefined;
     },
     scanBuckets: (buckets, order) => graph.scanBuckets(buckets, guarded(order)),
-    record: rid => readable(graph.record(rid)),
-    records: rids => graph.records(rids).map(readable),
+    record: rid => readableAt(rid, graph.record(rid)),
+    records: rids => graph.records(rids).map((record, at) => readableAt(rids[at] as Rid, record)),
     edgeTypes: names => edges.types(names),
     hops: (vertices, choice) => edges.hops(vertices, choice),
     hopsBetween: (pairs, choice) => edges.asked(graph.hopsBetween(pairs, choice)),
@@ -150,23 +157,24 @@ export function guardWrites(
   {guard, catalog}: {readonly guard: TypeGuard; readonly catalog: Catalog},
 ): WritableGraph {
   const edges = new GuardedEdges(graph, guard, catalog);
+  const requireAt = (right: RecordRight, rid: Rid): void => {
+    const type = graph.record(rid)?.typeName ?? catalog.typeOfBucket(rid.bucket)?.name;
+    if (type !== undefined) guard.require(right, type);
+  };
   return {
     create(record: NewRecord): RecordValue | undefined {
       guard.require('createRecord', record.type);
       for (const end of [record.from, record.to]) {
-        const vertex = end && graph.record(end);
-        if (vertex !== undefined) guard.require('updateRecord', vertex.typeName);
+        if (end !== undefined) requireAt('updateRecord', end);
       }
       return writes.create(record);
     },
     replace(rid: Rid, properties: ReadonlyMap<string, Value>, options): RecordValue | undefined {
-      const record = graph.record(rid);
-      if (record !== undefined) guard.require('updateRecord', record.typeName);
+      requireAt('updateRecord', rid);
       return writes.replace(rid, properties, options);
     },
     retype(rid: Rid, type: string): RecordValue | undefined {
-      const record = graph.record(rid);
-      if (record !== undefined) guard.require('updateRecord', record.typeName);
+      requireAt('updateRecord', rid);
       guard.require('createRecord', type);
       return writes.retype(rid, type);
     },

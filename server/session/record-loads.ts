@@ -16,7 +16,7 @@ import {SpilledIds} from './bulk-ids-disk.ts';
 import {BulkLoad, type BulkLoadOptions} from './loads/bulk-load.ts';
 import {insertRecord} from './record-calls.ts';
 import type {SessionService} from './service.ts';
-import {TypeGuard} from './type-guard.ts';
+import {currentGuard} from './type-guard.ts';
 
 export interface RecordLoadsOptions {
   readonly service: SessionService;
@@ -83,7 +83,8 @@ export class RecordLoads {
     const load: BulkLoad = new BulkLoad({
       ...shape,
       session,
-      guard: this.#guardOf(principal, database),
+      guard: currentGuard(this.#options.security, principal, database),
+      user: principal.root ? undefined : principal.name,
       ids,
       timers,
       entryBytesMax: Math.min(entryBytesDefault, settings.get('svc.ha.appendBufferSize') / 2),
@@ -96,27 +97,6 @@ export class RecordLoads {
       onClose: leave,
     });
     return load;
-  }
-
-  /** What the user may do, as it is now: a load may take hours. */
-  #guardOf(who: Principal, database: string): () => TypeGuard | undefined {
-    const {security} = this.#options;
-    let asked = {generation: -1, guard: undefined as TypeGuard | undefined};
-    return () => {
-      const {generation} = security;
-      if (asked.generation === generation && who.expiresAt === undefined) {
-        return asked.guard;
-      }
-      const principal = security.current(who);
-      const access = security.access(principal, database);
-      if (access === undefined) {
-        const message = `User '${principal.name}' has not access to the database`;
-        throw new Refusal('security.denied', message);
-      }
-      const guard = principal.root ? undefined : new TypeGuard(access, principal.name);
-      asked = {generation, guard};
-      return guard;
-    };
   }
 
   #temporaryIds(settings: Settings): BulkIds {

@@ -17,6 +17,7 @@ import {
   ServerCacheMemory,
   vectorsShare,
 } from '#server/caches/memory-shares.ts';
+import {rootName} from '#server/access/users.ts';
 import {isStoreDamage, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
@@ -88,6 +89,7 @@ import {TransactionSessions} from './connections/transaction-sessions.ts';
 import {ImportSession} from './import-session.ts';
 import type {Transfers} from './transfers.ts';
 import {rowsOver, typedRequest} from './statement-request.ts';
+import {currentGuard} from './type-guard.ts';
 import type {WorkProgress} from './database/work-progress.ts';
 
 export interface ServiceOptions {
@@ -159,7 +161,10 @@ export class SessionService implements Service {
       machine,
       threads && {pages: threads.pages, own: 0},
     );
-    threads?.onRelease(() => this.#admission.admitMore());
+    this.#limits = admissionLimits(settings, machine, this.#pool);
+    this.#admission = new Admission(() => this.#limits, timers);
+    for (const memory of [this.#pool, threads])
+      memory?.onRelease(() => this.#admission.admitMore());
     this.#cacheMemory = new ServerCacheMemory(settings);
     this.#pool.onShortage(() => this.#cacheMemory.dropAll());
     this.#memory = new KeptMemory(this.#pool, () => ({
@@ -176,7 +181,7 @@ export class SessionService implements Service {
     cluster?.onLeaderChange(() => {
       if (leads === cluster.isLeader) return;
       leads = cluster.isLeader;
-      if (leads) for (const {views} of this.#databases.inUse()) void views.followAll();
+      if (leads) for (const {views} of this.#databases.inUse()) void views.catchUp();
       else this.#sessions.endWhere(() => true, 'lost-leadership');
     });
     this.#queries = new RunningQueries(clock, this.#queryWatch());
@@ -190,6 +195,7 @@ export class SessionService implements Service {
       memory: this.#memory,
       cacheMemory: this.#cacheMemory,
       scheduler: this.#scheduler,
+      admission: this.#admission,
     });
     this.#changes = this.#makeChanges();
     this.#surroundings = {
@@ -199,9 +205,6 @@ export class SessionService implements Service {
       serverOf: principal => new PrincipalView(principal, this, security),
       ended: (database, failure) => this.#met(database, failure),
     };
-    this.#limits = admissionLimits(settings, machine, this.#pool);
-    this.#admission = new Admission(() => this.#limits, timers);
-    this.#pool.onRelease(() => this.#admission.admitMore());
     this.#runner = new StatementRunner({
       environment,
       admission: this.#admission,
@@ -210,10 +213,10 @@ export class SessionService implements Service {
       security: options.security,
       threads,
       align: (database, signal) => this.#align(database, signal),
-      transfer: (database, command, signal) => this.#transfers().run(database, command, signal),
+      transfer: (who, database, command) => this.#transfers().run(who, database, command),
     });
-    this.#transactions = new ClientTransactions(this.#sessions, (session, transaction) =>
-      this.#runner.committed(session, transaction),
+    this.#transactions = new ClientTransactions(this.#sessions, (session, transaction, user) =>
+      this.#runner.committed(session, transaction, user === rootName ? undefined : user),
     );
   }
 
@@ -323,12 +326,12 @@ export class SessionService implements Service {
       return cursor.catch((error: unknown) => {
         parts.end();
         this.#met(session.database, error);
-        throw registered.failure(error);
+        throw registered.failure(parts.told(error));
       });
     } catch (error) {
       parts.end();
       this.#met(session.database, error);
-      throw error;
+      throw parts.told(error);
     }
   }
 
@@ -466,8 +469,8 @@ export class SessionService implements Service {
     return this.databaseNames(principal).includes(name);
   }
 
-  searchFigures(): ReadonlyMap<string, readonly SearchIndexFigures[]> {
-    return this.#databases.searchFigures();
+  searchFigures(principal: Principal): ReadonlyMap<string, readonly SearchIndexFigures[]> {
+    return this.#databases.searchFigures(principal);
   }
 
   async createDatabase(principal: Principal, name: string): Promise<void> {
@@ -545,7 +548,13 @@ export class SessionService implements Service {
   }
 
   progress(principal: Principal, name: string): readonly WorkProgress[] {
-    return this.#databases.openFor(principal, name).work.list();
+    const {work, schema} = this.#databases.openFor(principal, name);
+    const access = this.#databases.access(principal, name);
+    const types = [...schema.catalog.types];
+    // Its figures count records of any type.
+    return types.every(type => access.allowsOnType('readRecord', type.name))
+      ? work.list()
+      : work.list().map(inPercent);
   }
 
   /**
@@ -609,7 +618,11 @@ export class SessionService implements Service {
 
   /** A database as imports and exports see it. */
   importSession(principal: Principal, name: string): ImportSession {
-    return new ImportSession(this, principal, this.#databases.openFor(principal, name));
+    const guard = currentGuard(this.#options.security, principal, name);
+    return new ImportSession(this, principal, {
+      session: this.#databases.openFor(principal, name),
+      guard,
+    });
   }
 
   /** The session state of a database that the principal may use; for bulk loads. */
@@ -630,6 +643,13 @@ export class SessionService implements Service {
       query => matches(query) && (principal.root || query.user === principal.name),
     );
   }
+}
+
+/** How far work is, without how much it is. */
+function inPercent(work: WorkProgress): WorkProgress {
+  const {done, total} = work;
+  if (total === undefined) return {...work, done: 0};
+  return {...work, done: total === 0 ? 100 : Math.floor((100 * done) / total), total: 100};
 }
 
 /** What every run of a statement shares. */

@@ -323,7 +323,7 @@ export interface Service {
   databaseNames(principal: Principal): string[];
   databaseExists(principal: Principal, name: string): boolean;
   /** What this server knows of the search indexes of each database that was used, by its name. */
-  searchFigures(): ReadonlyMap<string, readonly SearchIndexFigures[]>;
+  searchFigures(principal: Principal): ReadonlyMap<string, readonly SearchIndexFigures[]>;
   createDatabase(principal: Principal, name: string, context?: RequestContext): Promise<void>;
   dropDatabase(principal: Principal, name: string, context?: RequestContext): Promise<void>;
   openDatabase(principal: Principal, name: string): Promise<void>;

@@ -2,15 +2,19 @@
  * What writes whole databases out and reads them in, as statements ask for it: BACKUP, EXPORT and
  * IMPORT DATABASE. Declared here because statements need it, implemented beside the service.
  */
-import type {Cancellation} from '#server/base/cancellation.ts';
 import type {Value} from '#server/model/value.ts';
 import type {TransferCommand} from '#server/plan/statement.ts';
+import type {Principal} from '#server/security/principal.ts';
 
 export interface Transfers {
-  /** The caller has checked the right. @returns The row of the answer. */
+  /**
+   * Does it in the name of `who`, for whom the caller has checked the right on the database.
+   *
+   * @returns The row of the answer.
+   */
   run(
+    who: Principal,
     database: string,
     command: TransferCommand,
-    signal: Cancellation,
   ): Promise<ReadonlyMap<string, Value>>;
 }

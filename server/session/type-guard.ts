@@ -2,6 +2,8 @@
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {RecordRight} from '#server/access/rights.ts';
 import {Refusal} from '#server/base/errors.ts';
+import type {Principal} from '#server/security/principal.ts';
+import type {Security} from '#server/security/security.ts';
 
 export const words: Readonly<Record<RecordRight, string>> = {
   createRecord: 'create',
@@ -45,4 +47,33 @@ export class TypeGuard {
     const allowed = types.find(type => this.#access.allowsOnType(right, type)) ?? types[0];
     if (allowed !== undefined) this.require(right, allowed);
   }
+}
+
+/** What asks for rights as they are when it is called; undefined: everything is allowed. */
+export type CurrentGuard = () => TypeGuard | undefined;
+
+/**
+ * What somebody may do in a database, as it is at each call: what he has begun may take hours.
+ *
+ * @returns Throws `security.denied` for one who may do nothing there any more.
+ */
+export function currentGuard(
+  security: Pick<Security, 'access' | 'current' | 'generation'>,
+  who: Principal,
+  database: string,
+): CurrentGuard {
+  let asked = {generation: -1, guard: undefined as TypeGuard | undefined};
+  return () => {
+    const {generation} = security;
+    if (asked.generation === generation && who.expiresAt === undefined) return asked.guard;
+    const principal = security.current(who);
+    const access = security.access(principal, database);
+    if (access === undefined) {
+      const message = `User '${principal.name}' has not access to the database`;
+      throw new Refusal('security.denied', message);
+    }
+    const guard = principal.root ? undefined : new TypeGuard(access, principal.name);
+    asked = {generation, guard};
+    return guard;
+  };
 }

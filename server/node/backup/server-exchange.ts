@@ -1,15 +1,11 @@
 /** Imports and exports of this server, put together for the service that does them. */
 import {resolve} from 'node:path';
 import {type ExchangeOptions, ExchangeService} from '#server/exchange/exchange-service.ts';
-import type {Principal} from '#server/security/principal.ts';
 import type {SessionService} from '#server/session/service.ts';
 import {version} from '../version.ts';
 
-/** Who reads and writes: rights were asked of those who gave the order. */
-const server: Principal = {name: 'root', root: true, grants: new Map([['*', ['admin']]])};
-
 export function createServerExchange(
-  options: Omit<ExchangeOptions, 'rootPath' | 'release' | 'sessionOf'> & {
+  options: Omit<ExchangeOptions, 'rootPath' | 'release' | 'sessionOf' | 'keep'> & {
     readonly service: SessionService;
   },
 ): ExchangeService {
@@ -18,6 +14,7 @@ export function createServerExchange(
     ...options,
     rootPath: resolve(settings().get('svc.server.rootPath')),
     release: version,
-    sessionOf: database => service.importSession(server, database),
+    sessionOf: (who, database) => service.importSession(who, database),
+    keep: who => service.keep(who),
   });
 }

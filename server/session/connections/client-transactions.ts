@@ -7,7 +7,11 @@ import type {DatabaseSession} from './database-session.ts';
 import type {SessionOwner, TransactionSessions} from './transaction-sessions.ts';
 
 /** Does what follows from a commit. */
-type Committed = (session: DatabaseSession, transaction: Transaction) => Promise<void>;
+type Committed = (
+  session: DatabaseSession,
+  transaction: Transaction,
+  user: string,
+) => Promise<void>;
 
 /** One transaction, whose owner may use its database. */
 interface OwnedTransaction {
@@ -53,7 +57,7 @@ export class ClientTransactions {
     else if (outcome.kind !== 'unknown') this.#sessions.committed(user, id);
     const refusal = refusalOf(outcome);
     if (refusal !== undefined) throw refusal;
-    await this.#committed(session, transaction);
+    await this.#committed(session, transaction, user);
   }
 
   async #outcome(

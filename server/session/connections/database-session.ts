@@ -5,7 +5,6 @@
 import type {CachedFamilies, IndexFiles} from '#server/caches/index-caches.ts';
 import {rootName} from '#server/access/users.ts';
 import {Refusal} from '#server/base/errors.ts';
-import type {Cancellation} from '#server/base/cancellation.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
@@ -51,6 +50,7 @@ import {Routines} from '../programs/routines.ts';
 import type {ReadSchema} from '#server/records/context.ts';
 import {type NewRoutine, SchemaExecutor} from '../schema/schema-executor.ts';
 import type {Scheduler} from '#server/schedule/scheduler.ts';
+import type {Admission} from '../statements/admission.ts';
 import type {RunEnvironment, RunOptions} from '../statements/statement-run.ts';
 import {StatementCache} from '../preparation/statement-cache.ts';
 import {ProgressRegistry} from '../database/work-progress.ts';
@@ -85,6 +85,7 @@ export interface DatabaseSessionOptions {
   readonly settings: () => Settings;
   readonly environment: RunEnvironment;
   readonly scheduler: Scheduler;
+  readonly admission: Admission;
   /** What users have the server keep. */
   readonly memory: KeptMemory;
   readonly limits: ParseLimits;
@@ -156,7 +157,7 @@ export class DatabaseSession {
       compactions: options.compactions,
       checkCode,
     });
-    this.views = new MaterializedViews(this, environment, options.scheduler);
+    this.views = new MaterializedViews(this, environment, options);
     this.resumeWork();
   }
 
@@ -204,19 +205,22 @@ export class DatabaseSession {
    * materialized views: a new one that cannot be filled is taken back.
    */
   async change(command: SchemaCommand, options: RunOptions): Promise<MapValue> {
-    const row = await this.executor.run(owned(command, options.guard?.user), options.signal);
-    if (command.kind === 'refresh-view') await this.views.refresh(command.name, options.signal);
+    const {signal, guard} = options;
+    const row = await this.executor.run(owned(command, guard?.user), signal);
+    if (command.kind === 'refresh-view') {
+      await this.views.refresh(command.name, guard?.user, signal);
+    }
     if (command.kind === 'create-view' && row.get('created') === true) {
-      await this.#fill(command.view.name, options.signal);
+      await this.#fill(command.view.name, options);
     }
     this.views.schedule();
-    if (touchesRecords.has(command.kind)) await this.views.followAll();
+    if (touchesRecords.has(command.kind)) await this.views.followAll(guard?.user);
     return row;
   }
 
-  async #fill(view: string, signal: Cancellation): Promise<void> {
+  async #fill(view: string, {guard, signal}: RunOptions): Promise<void> {
     try {
-      await this.views.refresh(view, signal);
+      await this.views.refresh(view, guard?.user, signal);
     } catch (error) {
       await this.executor.run({kind: 'drop-view', name: view, ifExists: true}, undefined);
       throw error;

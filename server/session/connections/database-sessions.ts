@@ -4,12 +4,14 @@
  * The state belongs to the database object: one dropped and created again is another.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {viewsOf} from '#server/catalog/change-view.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {rootName} from '#server/access/users.ts';
 import type {IndexFolders} from '#server/caches/index-caches.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {Engine} from '#server/engine/engine.ts';
+import type {Logger} from '#server/platform/logger.ts';
 import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {DatabaseFiles} from '../database/database-check.ts';
@@ -31,12 +33,14 @@ type SharedOptions = Pick<
   | 'compactions'
   | 'cacheMemory'
   | 'scheduler'
+  | 'admission'
 >;
 
 interface DatabaseSessionsOptions extends SharedOptions {
   readonly indexFiles?: IndexFolders | undefined;
   readonly engine: Engine;
   readonly security: Security;
+  readonly logger: Logger;
 }
 
 export class DatabaseSessions {
@@ -87,7 +91,25 @@ export class DatabaseSessions {
     if (known !== undefined) return known;
     const session = new DatabaseSession(database, this.#optionsOf(database));
     this.#sessions.set(database, session);
+    this.#tellOwnersGone(session);
     return session;
+  }
+
+  /** A restored database may have triggers and views of users who are not here. */
+  #tellOwnersGone({database: {name: database}, schema: {catalog}}: DatabaseSession): void {
+    const owned = [
+      ...catalog.triggers.map(({name, owner}) => ({what: `trigger '${name}'`, owner})),
+      ...viewsOf(catalog).map(({type, view}) => ({what: `view '${type.name}'`, owner: view.owner})),
+    ];
+    for (const [owner, things] of Map.groupBy(owned, ({owner: user}) => user ?? rootName)) {
+      try {
+        this.#guardOf(owner, database);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        const reason = `${things.map(({what}) => what).join(', ')}: ${error.message}`;
+        this.#options.logger.log('warn', 'database.owner-missing', {database, reason});
+      }
+    }
   }
 
   /** Its database goes away. */
@@ -107,12 +129,19 @@ export class DatabaseSessions {
       });
   }
 
-  /** The search indexes of the databases that are in use here, by database. */
-  searchFigures(): ReadonlyMap<string, readonly SearchIndexFigures[]> {
-    const found = this.inUse().map(
-      ({database, schema, kept}) =>
-        [database.name, searchIndexFigures(schema.catalog, kept)] as const,
-    );
+  /** The search indexes of the databases in use here of which somebody may read every record. */
+  searchFigures(who: Principal): ReadonlyMap<string, readonly SearchIndexFigures[]> {
+    const {security} = this.#options;
+    const principal = security.current(who);
+    const found = this.inUse().map(({database, schema: {catalog}, kept}) => {
+      const access = security.access(principal, database.name);
+      const mayRead = (typeId: number): boolean =>
+        access !== undefined &&
+        (catalog.typeById(typeId)?.family ?? []).every(({name}) =>
+          access.allowsOnType('readRecord', name),
+        );
+      return [database.name, searchIndexFigures(catalog, kept, mayRead)] as const;
+    });
     return new Map(found.filter(([, figures]) => figures.length > 0));
   }
 

@@ -12,6 +12,8 @@ import type {SourceReader} from '#server/platform/source-reader.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {RequestSources} from '../request-sources.ts';
 import type {StatementContext} from '../statements/statement-context.ts';
+import {toldDuplicate} from '../statements/told-duplicates.ts';
+import {TypeGuard} from '../type-guard.ts';
 import type {DatabaseSession} from './database-session.ts';
 import type {RegisteredQuery} from './running-queries.ts';
 import type {RunRequest} from '../session.ts';
@@ -32,8 +34,8 @@ export class RequestRun implements StatementContext {
   readonly session: DatabaseSession;
   readonly request: RunRequest;
   readonly signal: RegisteredQuery;
+  readonly principal: Principal;
   readonly access: DatabaseAccess;
-  readonly #principal: Principal;
   readonly #surroundings: RequestSurroundings;
   #sources: RequestSources | undefined;
 
@@ -47,28 +49,35 @@ export class RequestRun implements StatementContext {
     this.request = query.request;
     this.signal = query;
     this.access = access;
-    this.#principal = principal;
+    this.principal = principal;
     this.#surroundings = surroundings;
   }
 
   /** Who may do everything is asked nothing. */
   get guard(): StatementContext['guard'] {
-    const {root, name} = this.#principal;
+    const {root, name} = this.principal;
     return root ? undefined : {access: this.access, user: name};
+  }
+
+  /** What the statement failed with, as its user may be told. */
+  told(error: unknown): unknown {
+    const {guard, access} = this;
+    const types = guard && new TypeGuard(access, guard.user);
+    return toldDuplicate(error, types, this.session.schema.catalog);
   }
 
   get sources(): RequestSources {
     const {sourceReader, settings, memory} = this.#surroundings;
     this.#sources ??= new RequestSources(sourceReader, settings, {
       mayReadFiles: this.access.allows('updateSecurity'),
-      isRoot: this.#principal.root,
+      isRoot: this.principal.root,
       memory: memory.holder(this.guard?.user),
     });
     return this.#sources;
   }
 
   get server(): ServerView {
-    return this.#surroundings.serverOf(this.#principal);
+    return this.#surroundings.serverOf(this.principal);
   }
 
   onTerminate(listener: (reason: Refusal) => void): void {

@@ -29,6 +29,7 @@ function loadInto(database: TestDatabase): BulkLoad {
   return new BulkLoad({
     session: database.service.databaseSession(root, database.name),
     guard: () => undefined,
+    user: undefined,
     timers: createTimers(),
     format: 'json',
     references: 'id',

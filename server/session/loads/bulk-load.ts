@@ -26,7 +26,9 @@ import {LineSplitter} from './bulk-lines.ts';
 import {schemaVersionFor} from '../schema/bulk-schema.ts';
 import type {DatabaseSession} from '../connections/database-session.ts';
 import {refusalOf} from '../statements/outcome.ts';
-import type {TypeGuard} from '../type-guard.ts';
+import type {Owner} from '../statements/admission.ts';
+import {toldDuplicate} from '../statements/told-duplicates.ts';
+import type {CurrentGuard, TypeGuard} from '../type-guard.ts';
 
 export interface BulkLoadOptions {
   readonly session: DatabaseSession;
@@ -35,7 +37,9 @@ export interface BulkLoadOptions {
    *
    * @throws {Refusal} when whoever loads may not any more.
    */
-  readonly guard: () => TypeGuard | undefined;
+  readonly guard: CurrentGuard;
+  /** Who loads. */
+  readonly user: Owner;
   readonly timers: Timers;
   readonly format: 'json' | 'csv';
   /** What edges refer to vertices by: the `@id` of their lines, or their number. */
@@ -131,23 +135,30 @@ export class BulkLoad {
     this.#askRights();
     this.#lines.add(chunk);
     this.#renew();
-    await this.#guarded(() => this.#readLines());
+    await this.#told(() => this.#guarded(() => this.#readLines()));
   }
 
   /** The body has ended: reads its last line and commits the rest. @throws {Refusal} */
   async finish(): Promise<void> {
     this.#askRights();
     this.#lines.end();
-    await this.#guarded(() => this.#readLines());
-    await this.#flush();
-    await this.#options.session.views.followAll();
+    await this.#told(async () => {
+      await this.#guarded(() => this.#readLines());
+      await this.#flush();
+    });
+    await this.#followed();
     if (this.phase === 'vertices') this.#options.onVerticesEnd();
   }
 
   /** The body broke off: commits what complete lines said. @throws {Refusal} */
   async abandon(): Promise<void> {
-    await this.#flush();
-    await this.#options.session.views.followAll();
+    await this.#told(() => this.#flush());
+    await this.#followed();
+  }
+
+  async #followed(): Promise<void> {
+    const {session, user} = this.#options;
+    await session.views.followAll(user);
   }
 
   /** How many temporary ids its vertices have. */
@@ -172,6 +183,15 @@ export class BulkLoad {
   #forgetRights(): void {
     this.#allowedType = undefined;
     this.#allowedEnds.clear();
+  }
+
+  /** What fails is told as far as whoever loads may read it. */
+  async #told(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      throw toldDuplicate(error, this.#guard, this.#draft.catalog);
+    }
   }
 
   /** A refused line leaves those before it stored. */

@@ -153,15 +153,38 @@ function recordRightsFor(
       record,
       type: type.name,
     }));
+  /** Records of a subtype stand among those of the type. */
+  const among = (names: readonly string[]): ReturnType<typeof recordRightsFor> =>
+    names.flatMap(name => {
+      const type = catalog.type(name);
+      return type === undefined ? [] : [{record: 'createRecord', type: type.name}];
+    });
   switch (command.kind) {
+    case 'create-type':
+      return among(command.supertypes);
     case 'alter-type':
+      return [
+        ...familyOf('readRecord', command.name),
+        ...among(command.changes.flatMap(one => (one.kind === 'add-supertype' ? [one.name] : []))),
+      ];
     case 'rebuild-type':
       return familyOf('readRecord', command.name);
+    case 'create-property':
     case 'alter-property':
+    case 'drop-property':
     case 'create-index':
       return familyOf('readRecord', command.type);
+    case 'drop-index':
+    case 'rebuild-index':
+    case 'compact-index':
+      return typesOfIndexes(catalog, command.name).flatMap(type => familyOf('readRecord', type));
     case 'create-trigger':
       return familyOf('readRecord', command.trigger.typeName);
+    case 'drop-trigger':
+      return familyOf('readRecord', typeOfTrigger(catalog, command.name));
+    case 'check-database':
+      return checked(command, catalog);
+    case 'drop-view':
     case 'drop-type':
     case 'truncate-type':
       return familyOf('deleteRecord', command.name);
@@ -171,6 +194,31 @@ function recordRightsFor(
     default:
       return [];
   }
+}
+
+/** A check tells how many records there are, and what of them is damaged. */
+function checked(
+  {types, buckets, fix}: Extract<SchemaCommand, {kind: 'check-database'}>,
+  catalog: Catalog,
+): ReturnType<typeof recordRightsFor> {
+  const named = [...types, ...buckets.flatMap(bucket => typeOfBucket(catalog, bucket) ?? [])];
+  const whole =
+    named.length === 0
+      ? [...catalog.types]
+      : named.flatMap(name => [...(catalog.type(name)?.family ?? [])]);
+  const rights: readonly RecordRight[] = fix ? ['readRecord', 'updateRecord'] : ['readRecord'];
+  return whole.flatMap(({name}) => rights.map(record => ({record, type: name})));
+}
+
+/** The types that the named index is on, or with `*` all of them are. */
+function typesOfIndexes(catalog: Catalog, name: string): readonly string[] {
+  const named = catalog.indexes.filter(index => name === '*' || index.name === name);
+  return named.flatMap(({typeId}) => catalog.typeById(typeId)?.name ?? []);
+}
+
+function typeOfTrigger(catalog: Catalog, name: string): string | undefined {
+  const trigger = catalog.triggers.find(known => known.name === name);
+  return trigger && catalog.typeById(trigger.typeId)?.name;
 }
 
 function typeOfBucket(catalog: Catalog, name: string): string | undefined {

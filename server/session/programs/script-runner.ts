@@ -394,7 +394,8 @@ class ScriptRun {
     if (refusal !== undefined) throw refusal;
     if (outcome.kind === 'committed' && outcome.repeated) throw repeated(outcome.index);
     this.#commits += 1;
-    await this.#runner.committed(this.#parts.session, transaction);
+    const {session, guard} = this.#parts;
+    await this.#waiting(this.#runner.committed(session, transaction, guard?.user));
   }
 
   #refuseInside(what: string): void {

@@ -8,9 +8,14 @@
  * refresh that fails leaves the view as it was, and its figures say so. It reads in the name of who
  * made the view, with the rights that he has then, whoever asks for it or writes what it reads.
  * Invariant A3: a view shows no record that its owner may not read when it is refreshed.
- * Figures count since the
- * database was opened; at that moment, which is its first use, incremental views come up to date,
- * because a stop may have come between a commit and its refresh.
+ *
+ * A refresh has a place at the gate (admission.ts). By the clock and after a start it waits for one
+ * of its owner's; a statement that asks for it has its own; what follows from a commit goes on with
+ * the place of that commit's user and does not wait, so that nobody else's full share keeps the
+ * commit waiting.
+ *
+ * Figures count since the database was opened; at that moment, which is its first use, incremental
+ * views come up to date, because a stop may have come between a commit and its refresh.
  *
  * Views that read along edges or through links follow every commit but those of other refreshes,
  * so that no two of them ever follow each other.
@@ -30,6 +35,7 @@ import type {Job, PlannedJob, Scheduler} from '#server/schedule/scheduler.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {DatabaseSchema} from '#server/records/database-schema.ts';
 import type {KeptVariables} from '../programs/kept-variables.ts';
+import type {Admission, ExecutionPermit, Owner} from '../statements/admission.ts';
 import {
   type RunEnvironment,
   type RunOptions,
@@ -72,6 +78,13 @@ interface KnownViews {
   readonly incremental: readonly ViewType[];
 }
 
+/** Whose refresh it is. */
+interface Turn {
+  readonly user: Owner;
+  /** The place that it has at the gate; undefined: whoever asked has one. */
+  readonly place: ExecutionPermit | undefined;
+}
+
 /** The database whose views they are. */
 interface ViewDatabase extends TargetDatabase {
   readonly database: Database;
@@ -83,57 +96,71 @@ interface ViewDatabase extends TargetDatabase {
 export class MaterializedViews {
   readonly #session: ViewDatabase;
   readonly #environment: RunEnvironment;
+  readonly #admission: Admission;
   readonly #scheduler: Scheduler;
   readonly #states = new Map<number, ViewState>();
   /** The views of the catalog that was looked at last; every commit asks for them. */
   #views: KnownViews | undefined;
 
-  constructor(session: ViewDatabase, environment: RunEnvironment, scheduler: Scheduler) {
+  constructor(
+    session: ViewDatabase,
+    environment: RunEnvironment,
+    {admission, scheduler}: {readonly admission: Admission; readonly scheduler: Scheduler},
+  ) {
     this.#session = session;
     this.#environment = environment;
+    this.#admission = admission;
     this.#scheduler = scheduler;
   }
 
   /** Call once, when the database is opened. */
   open(): void {
     this.schedule();
-    void this.followAll();
+    void this.catchUp();
   }
 
   /**
-   * Refreshes one view, as far as whoever asks waits for it.
+   * Refreshes one view, as far as whoever asks, who has a place at the gate, waits for it.
    *
    * @throws {Refusal} `schema.unknown-type`, and what its query and its commit are refused for.
    */
-  refresh(name: string, signal: Cancellation): Promise<void> {
+  refresh(name: string, user: Owner, signal: Cancellation): Promise<void> {
     const {type} = requireView(this.#session.schema.catalog, name);
-    const state = this.#stateOf(type.id);
-    return this.#queued(state, () => {
-      state.due = undefined;
-      return this.#refresh(type.id, signal);
-    });
+    return this.#anew(type.id, {user, place: undefined}, signal);
   }
 
-  /** Brings up to date what follows a commit; undefined where nothing does. Never rejects. */
-  follow(changes: RecordChanges): Promise<void> | undefined {
+  /** Brings up to date what follows a user's commit; undefined: nothing does. Never rejects. */
+  follow(changes: RecordChanges, user: Owner): Promise<void> | undefined {
     const views = this.#known().incremental;
     if (views.length === 0) return undefined;
     const {typeIds} = changes;
     if (typeIds.size === 0) return undefined;
     // Somebody wrote into a view: what is remembered of its records may not hold any more.
     for (const id of typeIds) this.#forget(id);
-    return this.#followed(views, changes, true);
+    return this.#followed(views, changes, {user, withOthers: true});
+  }
+
+  /** The same where nobody knows what the user has changed. */
+  followAll(user: Owner): Promise<void> | undefined {
+    const views = this.#forgotten();
+    return views.length === 0 ? undefined : this.#demandAll(views, user);
   }
 
   /**
-   * The same where nobody knows what has changed: after a start, and where this server begins to
-   * lead, since what others wrote meanwhile was not told here.
+   * Brings up to date what others may have written and did not tell: after a start, and where this
+   * server begins to lead. Never rejects.
    */
-  followAll(): Promise<void> | undefined {
+  async catchUp(): Promise<void> {
+    if (!this.#environment.takesWrites()) return;
+    const waiting = this.#forgotten().map(({type}) => this.#inTurn(type.id, {aborted: false}));
+    await Promise.allSettled(waiting);
+  }
+
+  /** The incremental views, of which all is to be looked at. */
+  #forgotten(): readonly ViewType[] {
     const views = this.#known().incremental;
-    if (views.length === 0) return undefined;
     for (const {type} of views) this.#forget(type.id);
-    return this.#demandAll(views);
+    return views;
   }
 
   #forget(typeId: number): void {
@@ -147,7 +174,7 @@ export class MaterializedViews {
   #followed(
     views: readonly ViewType[],
     changes: RecordChanges,
-    withOthers: boolean,
+    {user, withOthers}: {readonly user: Owner; readonly withOthers: boolean},
   ): Promise<void> | undefined {
     const {typeIds} = changes;
     const concerned = views.filter(({type, view}) => {
@@ -160,7 +187,7 @@ export class MaterializedViews {
       }
       return true;
     });
-    return concerned.length === 0 ? undefined : this.#demandAll(concerned);
+    return concerned.length === 0 ? undefined : this.#demandAll(concerned, user);
   }
 
   /** Whether a type, or one that it extends, is named by the view. */
@@ -216,29 +243,56 @@ export class MaterializedViews {
       next: (_before, now) => now + everyMs,
       runsHere: () => database.fence === undefined && this.#environment.takesWrites(),
       run: async signal => {
-        const state = this.#stateOf(id);
-        await this.#queued(state, () => {
-          state.due = undefined;
-          return this.#refresh(id, signal);
-        });
+        await this.#inTurn(id, signal);
         return {outcome: 'completed'};
       },
     };
   }
 
-  async #demandAll(views: readonly ViewType[]): Promise<void> {
-    await Promise.all(views.map(({type}) => this.#demand(type.id)));
+  async #demandAll(views: readonly ViewType[], user: Owner): Promise<void> {
+    await Promise.all(views.map(({type}) => this.#demand(type.id, user)));
   }
 
   /** The refresh that begins next, whoever asked for it first. Never rejects. */
-  #demand(id: number): Promise<void> {
+  #demand(id: number, user: Owner): Promise<void> {
     if (!this.#environment.takesWrites()) return Promise.resolve();
     const state = this.#stateOf(id);
     state.pending ??= this.#queued(state, () => {
       state.pending = undefined;
-      return this.#refresh(id, {aborted: false});
+      return this.#placed(this.#admission.take(user), place =>
+        this.#refresh(id, {user, place}, {aborted: false}),
+      );
     }).catch(() => undefined);
     return state.pending;
+  }
+
+  /** Refreshes all of a view with a place of its owner's, when one is free. */
+  #inTurn(id: number, signal: Cancellation): Promise<void> {
+    const user = this.#session.schema.catalog.typeById(id)?.definition.view?.owner;
+    return Promise.resolve(
+      this.#admission.within(user, entered =>
+        this.#placed(entered, place => this.#anew(id, {user, place}, signal)),
+      ),
+    );
+  }
+
+  async #placed(
+    place: ExecutionPermit,
+    work: (place: ExecutionPermit) => Promise<void>,
+  ): Promise<void> {
+    try {
+      await work(place);
+    } finally {
+      place.leave();
+    }
+  }
+
+  #anew(id: number, turn: Turn, signal: Cancellation): Promise<void> {
+    const state = this.#stateOf(id);
+    return this.#queued(state, () => {
+      state.due = undefined;
+      return this.#refresh(id, turn, signal);
+    });
   }
 
   #queued(state: ViewState, work: () => Promise<void>): Promise<void> {
@@ -247,12 +301,12 @@ export class MaterializedViews {
     return result;
   }
 
-  async #refresh(id: number, signal: Cancellation): Promise<void> {
+  async #refresh(id: number, turn: Turn, signal: Cancellation): Promise<void> {
     const state = this.#stateOf(id);
     const {clock} = this.#environment;
     const startedAt = clock.monotonic();
     try {
-      await this.#transact(id, signal);
+      await this.#transact(id, turn, signal);
     } catch (error) {
       state.errorCount += 1;
       state.hasFailed = true;
@@ -268,7 +322,7 @@ export class MaterializedViews {
     state.hasFailed = false;
   }
 
-  async #transact(id: number, signal: Cancellation): Promise<void> {
+  async #transact(id: number, {user, place}: Turn, signal: Cancellation): Promise<void> {
     const state = this.#stateOf(id);
     const {due} = state;
     state.due = new Map();
@@ -281,10 +335,19 @@ export class MaterializedViews {
       requestId: undefined,
       contention: undefined,
       committed: ({changes}: WriteData['writer']) =>
-        this.#followed(this.#known().incremental, changes, false),
+        this.#followed(this.#known().incremental, changes, {user, withOthers: false}),
+    };
+    const work = async (data: WriteData): Promise<() => ViewState['traced']> => {
+      // Commits wait without it.
+      place?.resume();
+      try {
+        return await this.#carryOut({id, due, data, signal});
+      } finally {
+        place?.park();
+      }
     };
     try {
-      const traced = await transact(parts, data => this.#carryOut({id, due, data, signal}));
+      const traced = await transact(parts, work);
       state.traced = traced();
     } catch (error) {
       this.#forget(id);

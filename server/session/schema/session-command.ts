@@ -91,7 +91,7 @@ async function commit(
     transaction.rollback();
     throw error;
   }
-  await host.committed(parts.session, transaction);
+  await host.committed(parts.session, transaction, parts.guard?.user);
 }
 
 function requireOpen({transaction}: HeldSession, what: string): NonNullable<typeof transaction> {

@@ -22,7 +22,10 @@ export interface SearchIndexFigures {
   readonly memoryBytes: number;
 }
 
-/** Figures of each search index, by name. Cost: a look at what is kept of each. */
+/**
+ * Figures of the search indexes, by name, on types that `mayRead` answers true for. Cost: a look at
+ * what is kept of each.
+ */
 export function searchIndexFigures(
   catalog: Catalog,
   {
@@ -32,9 +35,10 @@ export function searchIndexFigures(
     readonly searches: SearchCounts;
     readonly search: IndexCaches;
   },
+  mayRead: (typeId: number) => boolean,
 ): readonly SearchIndexFigures[] {
   return catalog.indexes
-    .filter(index => catalog.families.of(index).isRanked)
+    .filter(index => catalog.families.of(index).isRanked && mayRead(index.typeId))
     .map(({id, name, kind, state}) => {
       const {lists = 0, vectors = 0, waiting = 0, bytes = 0} = search.figuresOf(id) ?? {};
       return {

@@ -45,6 +45,18 @@ test('refuses at once when the queue is full, and after the wait', async () => {
   assert.equal(gate.queued, 0);
 });
 
+test('what follows from something takes its place without waiting, and counts', async () => {
+  const gate = new Admission(() => limits, new ManualTimers());
+  await gate.enter();
+  await gate.enter();
+  const following = gate.take('ann');
+  assert.equal(gate.running, 3);
+  void gate.enter('ann');
+  assert.equal(gate.queued, 1);
+  following.leave();
+  assert.deepEqual([gate.running, gate.queued], [2, 1]);
+});
+
 test('a limit of 0 switches the gate off', () => {
   const gate = new Admission(() => ({...limits, concurrentMax: 0}), new ManualTimers());
   for (let i = 0; i < 100; i += 1) assert.ok(gate.tryEnter());

@@ -136,7 +136,12 @@ export class Admission {
 
   /** A place at once, or undefined when the caller has to `enter`. */
   tryEnter(owner?: Owner): ExecutionPermit | undefined {
-    return this.isOpen(owner) ? this.#take(owner) : undefined;
+    return this.isOpen(owner) ? this.take(owner) : undefined;
+  }
+
+  /** A place at once, whatever is free: for what follows from something that had one. */
+  take(owner: Owner): ExecutionPermit {
+    return new ExecutionPermit(by => this.#count(owner, by));
   }
 
   /** Calls `work` with a place: at once when there is one, else when one becomes free. */
@@ -171,7 +176,7 @@ export class Admission {
       const waiter: Waiter = {
         admit: () => {
           cancel();
-          resolve(this.#take(owner));
+          resolve(this.take(owner));
         },
         displace: () => {
           cancel();
@@ -230,10 +235,6 @@ export class Admission {
   /** Whether a user holds all that he may, whatever is free. */
   #hasShare(owner: string, concurrentMaxOfUser: number): boolean {
     return concurrentMaxOfUser > 0 && (this.#held.get(owner) ?? 0) >= concurrentMaxOfUser;
-  }
-
-  #take(owner: Owner): ExecutionPermit {
-    return new ExecutionPermit(by => this.#count(owner, by));
   }
 
   #count(owner: Owner, by: 1 | -1): void {

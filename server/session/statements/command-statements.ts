@@ -74,7 +74,7 @@ export class CommandStatements {
       const message = `User '${guard?.user ?? ''}' is not allowed to ${command.what} the database`;
       throw new Refusal('security.denied', message, {detail: {right: 'updateSecurity'}});
     }
-    const answer = await this.#dependencies.transfer(request.database, command, parts.signal);
+    const answer = await this.#dependencies.transfer(parts.principal, request.database, command);
     return this.#done(parts, [answer]);
   }
 

@@ -11,8 +11,9 @@ import type {Refusal} from '#server/base/errors.ts';
 import type {ServerView} from '#server/execution/external-access.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import type {Principal} from '#server/security/principal.ts';
 import type {Security} from '#server/security/security.ts';
-import type {Admission, ExecutionPermit} from './admission.ts';
+import type {Admission, ExecutionPermit, Owner} from './admission.ts';
 import type {DatabaseSession, PreparedAhead} from '../connections/database-session.ts';
 import type {RequestSources} from '../request-sources.ts';
 import type {RunRequest} from '../session.ts';
@@ -39,6 +40,8 @@ export interface StatementContext {
   readonly session: DatabaseSession;
   readonly request: RunRequest;
   readonly signal: Cancellation;
+  /** Who asked. */
+  readonly principal: Principal;
   readonly access: DatabaseAccess;
   readonly guard: RunOptions['guard'];
   readonly sources: RequestSources;
@@ -63,7 +66,7 @@ export interface StatementHost {
   readonly environment: RunEnvironment;
   beginStatement(session: DatabaseSession, transaction: Transaction): WriteData;
   /** What follows from the commit of a script's or client's transaction. */
-  committed(session: DatabaseSession, transaction: Transaction): Promise<void>;
+  committed(session: DatabaseSession, transaction: Transaction, user: Owner): Promise<void>;
   /** Rows of an answer where the request states no limit. */
   readonly limitDefault: number;
 }
@@ -97,6 +100,7 @@ export function partsWith<Other extends object>(
     session: parts.session,
     request: parts.request,
     signal: parts.signal,
+    principal: parts.principal,
     access: parts.access,
     guard: parts.guard,
     sources: parts.sources,

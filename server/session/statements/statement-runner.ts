@@ -36,6 +36,7 @@ import {
 import {runScript} from '../programs/script-runner.ts';
 import {runSessionCommand} from '../schema/session-command.ts';
 import type {ResultCursor} from '../session.ts';
+import type {Owner} from './admission.ts';
 import {runBatched} from './batched-run.ts';
 import {CommandStatements} from './command-statements.ts';
 import {attachPlan, isGuarded, optionsOf, profiled} from './profiled-query.ts';
@@ -334,8 +335,8 @@ export class StatementRunner implements StatementHost {
     return this.#schemas.begin(session, transaction);
   }
 
-  committed(session: DatabaseSession, transaction: Transaction): Promise<void> {
-    return this.#schemas.committed(session, transaction);
+  committed(session: DatabaseSession, transaction: Transaction, user: Owner): Promise<void> {
+    return this.#schemas.committed(session, transaction, user);
   }
 }
 

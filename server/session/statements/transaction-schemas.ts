@@ -9,6 +9,7 @@ import {Refusal} from '#server/base/errors.ts';
 import {extendsCatalog} from '#server/catalog/encode.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {DatabaseSession} from '../connections/database-session.ts';
+import type {Owner} from './admission.ts';
 import {type WriteData, writeData} from './statement-run.ts';
 
 export class TransactionSchemas {
@@ -53,10 +54,10 @@ export class TransactionSchemas {
   }
 
   /** The commit succeeded; what follows from it is done in the end. */
-  async committed(session: DatabaseSession, transaction: Transaction): Promise<void> {
+  async committed(session: DatabaseSession, transaction: Transaction, user: Owner): Promise<void> {
     const writer = this.#data.get(transaction)?.writer;
     writer?.committed();
-    if (writer !== undefined) await session.views.follow(writer.changes);
+    if (writer !== undefined) await session.views.follow(writer.changes, user);
   }
 }
 

@@ -159,6 +159,6 @@ class OwnTransaction implements TransactOptions {
   }
 
   committed({changes}: RecordWriter): Promise<void> | undefined {
-    return this.session.views.follow(changes);
+    return this.session.views.follow(changes, this.#parts.guard?.user);
   }
 }

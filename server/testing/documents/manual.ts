@@ -310,7 +310,9 @@ function checkPage(): string {
       'every index has its record and every record its entries; counters count what is ' +
       'there; links lead somewhere; and nothing lies in the store that has no meaning. It ' +
       'sees one committed state, gives way to other statements while it runs, can be ' +
-      'terminated, and changes nothing. `GET /api/v1/progress/NAME` tells how far it is.',
+      'terminated, and changes nothing. `GET /api/v1/progress/NAME` tells how far it is. Beside ' +
+      '`updateSchema` it needs `readRecord` on the types that it looks at (all, unless some are ' +
+      'named), since it tells how many records they have, and with `FIX` `updateRecord`.',
     '```text\nCHECK DATABASE [TYPE name, ..] [BUCKET name, ..] [RECORD #b:p, ..] [FIX] ' +
       '[DELETE ORPHANS] [RECLAIM UNREFERENCED FILES] [DEEP] [COMPRESS]\n```',
     'With `TYPE` or `BUCKET` it looks at the records of those buckets and what belongs to' +

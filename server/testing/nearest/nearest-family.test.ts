@@ -194,7 +194,7 @@ test('what is kept of it answers as its entries do, within its share of the memo
   const forgetful = closing(world.another({'svc.searchMemoryMax': '0'}));
   const database = await world.database([...schema, declareIndex, ...items]);
   const plain = database.over(forgetful);
-  const figures = () => world.service.searchFigures().get(database.name)?.[0];
+  const figures = () => world.service.searchFigures(root).get(database.name)?.[0];
   for (let n = 0; n < 20; n += 1) {
     await database.run(`UPDATE Item SET price = ${n * 7} WHERE n = ${39 - n}`);
     const text = nearest(n * 11, 'LIMIT 5');

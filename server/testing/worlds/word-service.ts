@@ -195,8 +195,8 @@ export class WordService implements Service {
     return this.#real.databaseNames(who);
   }
 
-  searchFigures(): ReturnType<Service['searchFigures']> {
-    return this.#real.searchFigures();
+  searchFigures(principal: Principal): ReturnType<Service['searchFigures']> {
+    return this.#real.searchFigures(principal);
   }
 
   databaseExists(who: Principal, name: string): boolean {

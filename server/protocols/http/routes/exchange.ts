@@ -74,7 +74,7 @@ async function exportFetched(exchange: Exchange, principal: Principal): Promise<
   const service = exchangesIn(exchange.context.options);
   const format = exchange.parameter('format');
   const options = new Map<string, Value>(format === undefined ? [] : [['format', format]]);
-  const {path, bytes} = await service.export(exchange.database, undefined, options);
+  const {path, bytes} = await service.export(principal, exchange.database, undefined, options);
   try {
     exchange.startStream(200, 'application/gzip', ['Content-Length', String(bytes)]);
     for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {

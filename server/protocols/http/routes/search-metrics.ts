@@ -4,15 +4,13 @@ import type {SearchIndexFigures, Service} from '#server/session/session.ts';
 
 const sparseTypeName = 'LSM_SPARSE_VECTOR';
 
-/** All search indexes of the databases that the principal may see, and the sparse ones again. */
+/** All search indexes that the principal may read whole, and the sparse ones again. */
 export function searchMetrics(
-  service: Pick<Service, 'databaseNames' | 'searchFigures'>,
+  service: Pick<Service, 'searchFigures'>,
   principal: Principal,
 ): Readonly<Record<string, unknown>> {
-  const visible = new Set(service.databaseNames(principal));
   const searchIndexes: Record<string, Omit<SearchIndexFigures, 'index'>> = {};
-  for (const [database, indexes] of service.searchFigures()) {
-    if (!visible.has(database)) continue;
+  for (const [database, indexes] of service.searchFigures(principal)) {
     for (const {index, ...figures} of indexes) searchIndexes[`${database}.${index}`] = figures;
   }
   const sparse = Object.entries(searchIndexes).filter(([, {type}]) => type === sparseTypeName);

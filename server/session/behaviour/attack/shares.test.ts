@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import type {Principal} from '#server/security/principal.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 
 let world: ServiceWorld;
@@ -119,6 +120,42 @@ test('H3: endless statements of one user keep nobody out, and end with their use
   for (const end of await Promise.all(running)) {
     assert.ok(refusedWith('query.terminated')(end), String(end));
   }
+});
+
+test('H3: views that the clock refreshes take the places of their owner', async () => {
+  const database = await world.database(['CREATE DOCUMENT TYPE Doc']);
+  const group = {access: ['updateSchema'], types: {'*': {access: ['readRecord', 'createRecord']}}};
+  await world.security.saveGroup(database.name, 'viewers', group);
+  for (const name of ['eve7', 'bob7']) {
+    const databases = {[database.name]: ['viewers']};
+    await world.security.createUser({name, password: `${name}-pass`, databases});
+  }
+  const eve = userOf(database, 'eve7', 'viewers');
+  const made = 'CREATE MATERIALIZED VIEW Seen AS SELECT n FROM Doc REFRESH EVERY 1 SECOND';
+  await database.run(made, {}, eve);
+  await database.run(made.replace('Seen', 'Followed').replace(/EVERY.*/, 'INCREMENTAL'), {}, eve);
+  const refreshes = async (): Promise<number> => {
+    const [row] = await database.run(
+      "SELECT refreshCount AS n FROM schema:materializedViews WHERE name = 'Seen'",
+    );
+    return Number(row?.['n']);
+  };
+  const endless =
+    'UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b UNWIND range(1, 100000) AS c ' +
+    'RETURN sum(a * b + c) AS n';
+  const running = Array.from({length: 2}, () =>
+    database.run(endless, {language: 'opencypher'}, eve).catch((error: unknown) => error),
+  );
+  await eventually('the refresh waits', () => world.service.load.queriesWaiting === 1);
+  const before = await refreshes();
+  // Nor does a full share of hers keep others waiting with what her views follow.
+  await database.run('INSERT INTO Doc SET n = 1', {}, userOf(database, 'bob7', 'viewers'));
+  assert.deepEqual(await database.run('SELECT n FROM Followed'), [{n: 1}]);
+  assert.equal(await refreshes(), before);
+  world.service.endSessionsOf('eve7');
+  await Promise.all(running);
+  await eventually('the view is refreshed', async () => (await refreshes()) > before);
+  await world.service.dropDatabase(root, database.name);
 });
 
 test('H7: a call of JavaScript in a write ends after some milliseconds', async () => {

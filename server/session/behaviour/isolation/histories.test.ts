@@ -356,6 +356,7 @@ class History {
     const load = new BulkLoad({
       session: this.#service.databaseSession(root, this.#database.name),
       guard: () => undefined,
+      user: undefined,
       timers: createTimers(),
       format: 'json',
       references: 'id',

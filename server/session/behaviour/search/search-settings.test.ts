@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {ServiceWorld} from '#server/testing/worlds/service-world.ts';
+import {root, ServiceWorld} from '#server/testing/worlds/service-world.ts';
 
 const world = await ServiceWorld.open();
 after(() => world.close());
@@ -39,7 +39,7 @@ async function keptBytes(
   try {
     const own = database.over(service);
     const bytes = (): number => {
-      const figures = service.searchFigures().get(own.name) ?? [];
+      const figures = service.searchFigures(root).get(own.name) ?? [];
       return figures.find(one => one.type === type)?.memoryBytes ?? 0;
     };
     for (let asked = 0; asked < 50; asked += 1) await own.run(search);
@@ -104,7 +104,7 @@ test('svc.sparseVectorScoringMinPostingsForPartitioning changes no answer', asyn
         found.map(({n}) => n),
         best,
       );
-      const figures = service.searchFigures().get(own.name) ?? [];
+      const figures = service.searchFigures(root).get(own.name) ?? [];
       return figures.find(({type}) => type === 'LSM_SPARSE_VECTOR')?.parts ?? 0;
     } finally {
       await service.close();
