@@ -6,30 +6,21 @@
  * written here, whatever it is. Bytes that come meanwhile wait. Invariant H3: no byte of a
  * request is acted upon twice, and none is lost on the way to node's server.
  */
-import {clientGone} from '../message/failure.ts';
 import type {Socket} from 'node:net';
 import {AssertionFailure} from '#server/base/assert.ts';
 import {isLocalCopyDamaged} from '#server/cluster/leadership.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {ResultCursor, RunRequest} from '#server/session/session.ts';
-import type {ResponseBuffer, ResponseWriter} from './response-buffer.ts';
 import {authenticateSocket, requireUsers} from '../message/authentication.ts';
 import type {HttpContext, KnownCredentials} from '../context.ts';
-import {
-  codedBody,
-  codingHeaders,
-  type Coding,
-  CompressedPieces,
-  isCompressed,
-} from '../message/compression.ts';
-import {endsSession, jsonType, loggedFailure} from '../message/exchange.ts';
-import type {RawHttpListener} from './raw-http-listener.ts';
+import {endsSession, loggedFailure} from '../message/exchange.ts';
+import {RawHttpResponse} from './raw-http-response.ts';
+import type {RawHttpShared} from './raw-http-shared.ts';
 import {invalidToken} from '../relay/forwarded-headers.ts';
 import {headBytesMax, type RequestHead} from './request-head.ts';
 import type {CachedRequestHead} from './request-head-cache.ts';
 import {parseBody} from '../message/json-body.ts';
-import {heldBack, lateHeader, lateRefusal} from '../message/late-refusal.ts';
-import type {ResponseSink, ResponseHead} from '../relay/leader-connection.ts';
+import {lateHeader, lateRefusal} from '../message/late-refusal.ts';
 import type {LeaderGateway} from '../relay/leader-gateway.ts';
 import {answerResult} from '../message/result.ts';
 import {conversationHeaders} from '../routes/agents.ts';
@@ -38,10 +29,7 @@ import {alreadyStarted, isolationOf} from '../routes/transactions.ts';
 
 const headEnd = Buffer.from('\r\n\r\n', 'latin1');
 const opening = Buffer.from('POST /api/v1/', 'latin1');
-const lineEnd = Buffer.from('\r\n', 'latin1');
-const lastChunk = Buffer.from('0\r\n\r\n', 'latin1');
 const none = Buffer.alloc(0);
-const ok = 200;
 const isDone = (): true => true;
 /** After this many changes of the leadership a statement takes the path through node:http. */
 const attemptsMax = 3;
@@ -64,48 +52,37 @@ interface UnderWay {
   readonly attempts: number;
 }
 
-export class RawHttpConnection implements ResponseWriter, ResponseSink, StatementHead {
+export class RawHttpConnection implements StatementHead {
   readonly context: HttpContext;
   readonly isStream = false;
   readonly tag = undefined;
   database = '';
   transactionId: string | undefined;
   consistency: RequestHead['requested'];
-  readonly #listener: RawHttpListener;
+  readonly #shared: RawHttpShared;
   readonly #socket: Socket;
+  readonly #response: RawHttpResponse;
+  /** Called when the connection ends, or is node's. */
+  readonly #leave: () => void;
   /** Bytes that are not answered: part of a request, or what came during one. */
   #waiting: Buffer = none;
   #pieces = 0;
   #isBusy = false;
-  #drains = false;
-  #isChunked = false;
   #isUsed = false;
-  /** The session to name in the answer. */
-  #sessionId: string | undefined;
   /** When the request had come that is answered now. */
   #begunAt = 0;
   #lastHead: CachedRequestHead | undefined;
   #credentials: KnownCredentials | undefined;
-  /** Whose work was begun. */
-  #caller: Principal | undefined;
-  /** A relayed refusal that is told late. */
-  #held: Promise<void> | undefined;
   #signal: AbortSignal | undefined;
-  /** Whoever waits for the reader. */
-  #resume: (() => void) | undefined;
   #since: number;
-  /** The status of the response that was begun last. */
-  #status = ok;
-  #unsentBytes = 0;
-  /** How the answer of the request under way is compressed, if it is large. */
-  #coding: Coding | undefined;
-  #compressor: CompressedPieces | undefined;
 
-  constructor(rawHttp: RawHttpListener, socket: Socket) {
-    this.context = rawHttp.context;
-    this.#listener = rawHttp;
+  constructor(shared: RawHttpShared, socket: Socket, leave: () => void) {
+    this.context = shared.context;
+    this.#shared = shared;
     this.#socket = socket;
-    this.#since = rawHttp.tick;
+    this.#response = new RawHttpResponse(shared, socket);
+    this.#leave = leave;
+    this.#since = shared.tick;
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
     socket.on('drain', this.#onDrain);
@@ -123,7 +100,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   }
 
   closeIfIdle(): void {
-    if (this.#isBusy || this.#drains) return;
+    if (this.#isBusy || this.#response.isBlocked) return;
     if (this.#waiting.length > 0) this.#handOffToNode(this.#waiting);
     else this.#socket.destroy();
   }
@@ -134,30 +111,22 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
 
   /** Called about once a second. */
   onTick(): void {
-    const ticks = this.#listener.tick - this.#since;
-    if (this.#drains) return this.#watchReader(ticks);
+    if (this.#response.isBlocked) return this.#response.watchReader();
+    const ticks = this.#shared.tick - this.#since;
     if (this.#isBusy) return;
     if (this.#waiting.length > 0) {
       // Node's server has clocks for those who take their time to ask.
       if (ticks >= beganTicks) this.#handOffToNode(this.#waiting);
       return;
     }
-    const patience = this.#isUsed ? this.#listener.keepAliveTicks : this.#listener.silentTicks;
+    const patience = this.#isUsed ? this.#shared.keepAliveTicks : this.#shared.silentTicks;
     if (ticks >= patience) this.#socket.destroy();
-  }
-
-  #watchReader(ticks: number): void {
-    const unsent = this.#socket.writableLength;
-    if (unsent !== this.#unsentBytes) {
-      this.#unsentBytes = unsent;
-      this.#since = this.#listener.tick;
-    } else if (ticks >= this.#listener.stallTicks) this.#socket.destroy();
   }
 
   readonly #onData = (chunk: Buffer): void => {
     const waiting = this.#waiting;
     const bytes = waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk]);
-    if (this.#isBusy || this.#drains) {
+    if (this.#isBusy || this.#response.isBlocked) {
       this.#waiting = bytes;
       if (bytes.length > waitingBytesMax) this.#socket.pause();
     } else this.#take(bytes);
@@ -168,9 +137,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   };
 
   readonly #onDrain = (): void => {
-    this.#drains = false;
-    this.#resume?.();
-    this.#resume = undefined;
+    this.#response.drained();
     if (!this.#isBusy) this.#next();
   };
 
@@ -179,9 +146,8 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   };
 
   readonly #onClose = (): void => {
-    this.#resume?.();
-    this.#compressor?.destroy();
-    this.#listener.remove(this);
+    this.#response.closed();
+    this.#leave();
   };
 
   /** Looks at all bytes that are not answered, when nothing is under way. */
@@ -189,7 +155,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     if (this.#lastHead?.begins(bytes) !== true) {
       const at = bytes.indexOf(headEnd);
       if (at < 0 || at > headBytesMax) return this.#wait(bytes, at < 0 && mayBecomeHead(bytes));
-      this.#lastHead = this.#listener.head(bytes, at);
+      this.#lastHead = this.#shared.head(bytes, at);
     }
     const known = this.#lastHead;
     if (known === undefined) return this.#handOffToNode(bytes);
@@ -213,7 +179,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   /** Keeps part of a request until more comes, if that is worth while. */
   #wait(bytes: Buffer, mayWait: boolean): void {
     if (!mayWait || ++this.#pieces > piecesMax) return this.#handOffToNode(bytes);
-    if (this.#waiting.length === 0) this.#since = this.#listener.tick;
+    if (this.#waiting.length === 0) this.#since = this.#shared.tick;
     this.#waiting = bytes;
   }
 
@@ -225,16 +191,16 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     socket.off('drain', this.#onDrain);
     socket.off('error', this.#onError);
     socket.off('close', this.#onClose);
-    this.#listener.remove(this);
+    this.#leave();
     this.#waiting = none;
-    this.#listener.handOver(socket, bytes);
+    this.#shared.handOver(socket, bytes);
   }
 
   #perform(known: CachedRequestHead, bytes: Buffer): void {
     const {head} = known;
     this.database = head.database;
     this.transactionId = head.sessionId;
-    this.#coding = head.coding;
+    this.#response.begin(head.coding);
     this.consistency = head.requested;
     const begunAt = this.context.options.clock.monotonic();
     this.#begunAt = begunAt;
@@ -242,9 +208,6 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   }
 
   #attempt(request: UnderWay): void {
-    this.#sessionId = undefined;
-    this.#caller = undefined;
-    this.#held = undefined;
     let answered: boolean | Promise<boolean>;
     try {
       answered = this.#answered(request.known, request.bytes);
@@ -260,31 +223,32 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   }
 
   #done({known, bytes, begunAt}: UnderWay, isAnswered: boolean): void {
-    if (!isAnswered) return this.#closeWithError(bytes);
+    if (!isAnswered) return this.#handOffRequest(bytes);
     this.#isBusy = false;
-    this.#listener.count(known, this.#status, begunAt);
-    if (!this.#drains) this.#next();
+    this.#shared.count(known, this.#response.status, begunAt);
+    if (!this.#response.isBlocked) this.#next();
   }
 
   /** What becomes of a request that met an error: its answer, or another attempt. */
   async #retryOrFail(request: UnderWay, error: unknown): Promise<void> {
     const {gateway: membership} = this.context;
-    if (this.#isChunked || membership?.placement.isMovable(error) !== true) {
+    if (this.#response.isChunked || membership?.placement.isMovable(error) !== true) {
       const isRelayed = typeof request.known.head.caller !== 'string';
-      const caller = this.#isChunked || isRelayed ? undefined : this.#caller;
+      const caller = this.#response.isChunked || isRelayed ? undefined : this.#response.caller;
       await lateRefusal(this.context, caller, error);
       this.#fail(error, isRelayed);
       return this.#done(request, true);
     }
     // Nothing happened, and node's path knows how to bring it to whoever leads now.
-    if (isLocalCopyDamaged(error)) return this.#closeWithError(request.bytes);
+    if (isLocalCopyDamaged(error)) return this.#handOffRequest(request.bytes);
     const settled = membership.placement.settled();
     const {known, attempts} = request;
     const mayStay = known.head.sessionId === undefined && attempts < attemptsMax;
     if (!mayStay || (settled === undefined && membership.cluster.isLeader)) {
-      return this.#closeWithError(request.bytes);
+      return this.#handOffRequest(request.bytes);
     }
     await settled;
+    this.#response.retry();
     this.#attempt({...request, attempts: attempts + 1});
   }
 
@@ -324,7 +288,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
       const caller = {principal, requestId, context, conversation, late};
       const told = await agents.answer(body, caller);
       const headers = conversationHeaders(told.conversation);
-      this.#answer(told.status, headers, Buffer.from(told.body), requestId);
+      this.#response.answer(told.status, headers, Buffer.from(told.body), requestId);
       return true;
     };
     return found instanceof Promise ? found.then(answer) : answer(found);
@@ -345,13 +309,13 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     if (work === undefined) return false;
     const forLeader = membership && isForLeader(membership, principal, work);
     if (membership !== undefined && (forLeader instanceof Promise ? await forLeader : forLeader)) {
-      this.#caller = principal;
+      this.#response.caller = principal;
       const body = bytes.subarray(known.bytes.length);
-      const request = {known, principal, body, taker: this, gone: this.signal};
+      const request = {known, principal, body, taker: this.#response, gone: this.signal};
       const relayed = membership.forwardBytes(request);
       if (relayed === undefined) return false;
       if (await relayed) {
-        await this.#held;
+        await this.#response.held;
         return true;
       }
     }
@@ -359,9 +323,9 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   }
 
   #execute(principal: Principal, work: RunRequest | TransactionChange): true | Promise<true> {
-    this.#caller = principal;
+    this.#response.caller = principal;
     if (!('text' in work)) return this.#changeTransaction(principal, work).then(isDone);
-    this.#sessionId = work.transactionId;
+    this.#response.sessionId = work.transactionId;
     const waiting = this.context.gateway?.placement.readable(principal, work);
     return waiting === undefined
       ? this.#run(principal, work)
@@ -371,7 +335,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   #run(principal: Principal, request: RunRequest): true | Promise<true> {
     const tell = (cursor: ResultCursor): true | Promise<true> => {
       const isDocument = request.format === 'graph' || request.format === 'studio';
-      const rest = answerResult(this, cursor, {user: principal.name, isDocument});
+      const rest = answerResult(this.#response, cursor, {user: principal.name, isDocument});
       return rest === undefined || rest.then(isDone);
     };
     request.receivedAt = this.#begunAt;
@@ -380,7 +344,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   }
 
   /** Has node's server take the request that is under way, of which nothing was done. */
-  #closeWithError(bytes: Buffer): void {
+  #handOffRequest(bytes: Buffer): void {
     this.#isBusy = false;
     if (this.#socket.destroyed || !this.#socket.readable) return this.destroy();
     const behind = this.#waiting;
@@ -439,141 +403,25 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     const {database, transactionId: id} = this;
     if (work.kind === 'begin') {
       if (id !== undefined && service.transactionIsLive(principal, database, id)) {
-        this.#sessionId = id;
+        this.#response.sessionId = id;
         throw alreadyStarted();
       }
-      this.#sessionId = await service.begin(principal, database, {isolation: work.level});
+      this.#response.sessionId = await service.begin(principal, database, {isolation: work.level});
     } else if (id !== undefined) {
       if (work.kind === 'commit') await service.commit(principal, database, id, undefined);
       else await service.rollback(principal, database, id);
     }
-    this.#answer(204, [], none);
+    this.#response.answer(204, [], none);
   }
 
   #fail(error: unknown, isRelayed: boolean): void {
     if (error instanceof AssertionFailure) throw error;
     const requestId = this.context.nextRequestId();
     const {status, body, headers} = loggedFailure(this.context, requestId, error);
-    if (this.#isChunked) return this.destroy();
-    if (endsSession(error)) this.#sessionId = undefined;
+    if (this.#response.isChunked) return this.destroy();
+    if (endsSession(error)) this.#response.sessionId = undefined;
     const all = isRelayed ? [...headers, ...lateHeader(error)] : headers;
-    this.#answer(status, all, Buffer.from(JSON.stringify(body)), requestId);
-  }
-
-  #answer(
-    status: number,
-    headers: readonly string[],
-    body: Buffer,
-    requestId = this.context.nextRequestId(),
-  ): void {
-    this.#status = status;
-    const head = this.#listener.answers.any({
-      status,
-      contentType: jsonType,
-      requestId,
-      sessionId: this.#sessionId,
-      headers,
-      length: body.length,
-    });
-    this.#send(Buffer.concat([Buffer.from(head, 'latin1'), body]));
-  }
-
-  bytes(): ResponseBuffer {
-    return this.#listener.bytes();
-  }
-
-  answerBytes(bytes: ResponseBuffer): Promise<void> | void {
-    this.#status = ok;
-    const coding = this.#coding;
-    if (coding !== undefined && isCompressed(this.context.settings, bytes.length)) {
-      return this.#answerCompressed(bytes.take(), coding);
-    }
-    this.#send(this.#listener.answers.whole(bytes, this.#sessionId));
-    // What the kernel has taken may be written over.
-    if (this.#socket.writableLength === 0) this.#listener.takeBack(bytes);
-  }
-
-  async #answerCompressed(body: Buffer, coding: Coding): Promise<void> {
-    const coded = await codedBody(coding, body, error => {
-      this.context.options.logger.log('warn', 'answer.not-compressed', {error});
-    });
-    this.#answer(ok, coded.headers, coded.bytes);
-  }
-
-  startRows(contentType: string): void {
-    this.#isChunked = true;
-    this.#status = ok;
-    const isWanted = isCompressed(this.context.settings, Number.POSITIVE_INFINITY);
-    const coding = isWanted ? this.#coding : undefined;
-    this.#compressor = coding && new CompressedPieces(coding);
-    const head = this.#listener.answers.any({
-      status: ok,
-      contentType,
-      requestId: this.context.nextRequestId(),
-      sessionId: this.#sessionId,
-      headers: coding === undefined ? [] : codingHeaders(coding),
-      length: undefined,
-    });
-    this.#send(Buffer.from(head, 'latin1'));
-  }
-
-  /** Writes a chunk and waits until the reader keeps up. */
-  async write(piece: Buffer): Promise<void> {
-    if (!this.#socket.writable) throw clientGone();
-    const coded = this.#compressor === undefined ? piece : await this.#compressor.add(piece);
-    if (coded.length > 0) this.#send(chunk(coded));
-    if (!this.#drains) return;
-    await new Promise<void>(resolve => {
-      this.#resume = resolve;
-    });
-    if (!this.#socket.writable) throw clientGone();
-  }
-
-  endStream(lastPiece: Buffer): Promise<void> | void {
-    const compressor = this.#compressor;
-    if (compressor === undefined) return this.#endChunks(lastPiece);
-    return compressor.end(lastPiece).then(bytes => this.#endChunks(bytes));
-  }
-
-  #endChunks(lastPiece: Buffer): void {
-    const last = lastPiece.length === 0 ? none : chunk(lastPiece);
-    this.#send(Buffer.concat([last, lastChunk]));
-    this.#isChunked = false;
-    this.#compressor = undefined;
-  }
-
-  full({status, text, isLate}: ResponseHead, body: Buffer): void {
-    this.#status = status;
-    const send = (): void => {
-      const head = this.#listener.answers.relayed(text);
-      this.#send(body.length === 0 ? head : Buffer.concat([head, body]));
-    };
-    this.#held = isLate ? heldBack(this.context, this.#caller)?.then(send) : undefined;
-    if (this.#held === undefined) send();
-  }
-
-  start({status, text}: ResponseHead): void {
-    this.#status = status;
-    this.#send(this.#listener.answers.relayed(text));
-  }
-
-  chunk(bytes: Buffer): Promise<void> | undefined {
-    this.#send(bytes);
-    if (!this.#drains) return undefined;
-    return new Promise<void>(resolve => {
-      this.#resume = resolve;
-    });
-  }
-
-  aborted(): void {
-    this.destroy();
-  }
-
-  #send(bytes: Buffer): void {
-    const socket = this.#socket;
-    if (!socket.writable || socket.write(bytes)) return;
-    this.#drains = true;
-    this.#since = this.#listener.tick;
+    this.#response.answer(status, all, Buffer.from(JSON.stringify(body)), requestId);
   }
 
   /** After an answer that is on its way: ends the connection, or looks at what waits. */
@@ -584,7 +432,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
       socket.end();
       return;
     }
-    this.#since = this.#listener.tick;
+    this.#since = this.#shared.tick;
     if (socket.isPaused()) socket.resume();
     const waiting = this.#waiting;
     if (waiting.length === 0) return;
@@ -600,11 +448,6 @@ function isForLeader(
   work: RunRequest | TransactionChange,
 ): boolean | Promise<boolean> {
   return 'text' in work ? placement.isForLeader(principal, work) : !cluster.isLeader;
-}
-
-function chunk(piece: Buffer): Buffer {
-  const size = Buffer.from(`${piece.length.toString(16)}\r\n`, 'latin1');
-  return Buffer.concat([size, piece, lineEnd]);
 }
 
 /** Whether bytes without an end of head can still become one of ours. */

@@ -5,7 +5,7 @@
  * Whatever is not on the list (another method, header, escape, blank or spelling) is no head of
  * the raw HTTP path and goes to node's parser, so nothing here decides what an odd request means.
  * Invariant H2: a head accepted here means the same to node's parser and our router.
- * Source: RFC 9112, sections 3 to 6; docs/design/0005-fast-rawHttp.md.
+ * Source: RFC 9112, sections 3 to 6; docs/design/0005-raw-http-path.md.
  */
 
 import {conversationHeader} from '../protocol-names.ts';
