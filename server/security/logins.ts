@@ -44,7 +44,7 @@ export interface LoginsOptions {
 /** One of so many logins is root's alone. */
 const rootShare = 10;
 
-interface Entry {
+interface OpenLogin {
   readonly user: string;
   readonly origin: LoginOrigin;
   readonly createdAt: number;
@@ -56,7 +56,7 @@ interface Entry {
 
 export class Logins {
   readonly #options: LoginsOptions;
-  readonly #byToken = new Map<string, Entry>();
+  readonly #byToken = new Map<string, OpenLogin>();
   /** How many each user has. */
   readonly #counts = new Map<string, number>();
 
@@ -92,26 +92,26 @@ export class Logins {
 
   /** The user of a live login, which counts as used now; undefined for any other token. */
   userOf(token: string): string | undefined {
-    const entry = this.#byToken.get(token);
-    if (entry === undefined) return undefined;
+    const login = this.#byToken.get(token);
+    if (login === undefined) return undefined;
     const now = this.#options.clock.monotonic();
-    if (this.#hasEnded(entry, now)) {
+    if (this.#hasEnded(login, now)) {
       this.close(token);
       return undefined;
     }
-    entry.lastUsed = now;
-    entry.lastUpdate = this.#options.clock.now();
-    return entry.user;
+    login.lastUsed = now;
+    login.lastUpdate = this.#options.clock.now();
+    return login.user;
   }
 
   /** False: this server keeps no such login. */
   close(token: string): boolean {
-    const entry = this.#byToken.get(token);
-    if (entry === undefined) return false;
+    const login = this.#byToken.get(token);
+    if (login === undefined) return false;
     this.#byToken.delete(token);
-    const left = this.#countOf(entry.user) - 1;
-    if (left > 0) this.#counts.set(entry.user, left);
-    else this.#counts.delete(entry.user);
+    const left = this.#countOf(login.user) - 1;
+    if (left > 0) this.#counts.set(login.user, left);
+    else this.#counts.delete(login.user);
     return true;
   }
 
@@ -130,8 +130,8 @@ export class Logins {
   }
 
   closeAllOf(user: string): void {
-    for (const [token, entry] of this.#byToken) {
-      if (entry.user === user) this.close(token);
+    for (const [token, login] of this.#byToken) {
+      if (login.user === user) this.close(token);
     }
   }
 
@@ -148,16 +148,16 @@ export class Logins {
     }));
   }
 
-  #hasEnded(entry: Entry, now: number): boolean {
+  #hasEnded(login: OpenLogin, now: number): boolean {
     const absoluteMs = this.#options.absoluteMs();
-    if (absoluteMs > 0 && now - entry.began >= absoluteMs) return true;
-    return now - entry.lastUsed >= this.#options.idleMs();
+    if (absoluteMs > 0 && now - login.began >= absoluteMs) return true;
+    return now - login.lastUsed >= this.#options.idleMs();
   }
 
   #sweep(): void {
     const now = this.#options.clock.monotonic();
-    for (const [token, entry] of this.#byToken) {
-      if (this.#hasEnded(entry, now)) this.close(token);
+    for (const [token, login] of this.#byToken) {
+      if (this.#hasEnded(login, now)) this.close(token);
     }
   }
 }

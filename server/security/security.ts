@@ -5,14 +5,10 @@
  * by a `SecurityStore`: changing one is an entry of the log, so every replica knows the same.
  * `reload` follows whatever the store says, however it came there.
  *
- * A verified password is remembered under a hash with a random key of this process, for as long as
- * it is used every few minutes and its user's stays the same, so that a request does not cost a
- * password hash. Requests that bring the same credentials at the same time share one check.
  * Invariant S1: a user who was dropped, or whose password changed, and an API token that was
  * deleted, has no login and no open transaction once the change is acknowledged; of whoever may do
  * less than before, no statement and no transaction goes on.
  */
-import {hash} from 'node:crypto';
 import {type ApiTokens, parseApiTokens, printApiTokens} from '#server/access/api-tokens.ts';
 import {accessTo, type DatabaseAccess, hasLost} from '#server/access/decide.ts';
 import {
@@ -39,7 +35,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {withLeader} from '#server/cluster/leadership.ts';
 import {TokenList} from './api-tokens.ts';
-import {Lockout} from './lockout.ts';
+import {CredentialChecks} from './credential-checks.ts';
 import {type Login, type LoginOrigin, Logins} from './logins.ts';
 import {
   credentialDigest,
@@ -89,34 +85,18 @@ interface Holder {
   current: Principal | undefined;
 }
 
-interface Verified {
-  principal: Principal;
-  readonly passwordHash: string;
-  until: number;
-}
-
-const verifiedMs = 5 * 60_000;
-const verifiedMax = 4_096;
-/** What is used is put off again when so much of its time has gone. */
-const renewedMs = 10_000;
+/** Whose rights are remembered of each principal. */
+const databasesMax = 4_096;
 
 const noTokens: ApiTokens = new Map();
-/** Guesses at API tokens are counted by as much of them. */
-const tokenPrefixLength = 11;
-
 export class Security {
   readonly apiTokens: TokenList;
   readonly #options: SecurityOptions;
   readonly #hasher: PasswordHasher;
-  readonly #lockout: Lockout;
+  readonly #checks: CredentialChecks;
   readonly #logins: Logins;
   readonly #memberLogins: MemberLogins | undefined;
-  readonly #verifiedKey: string;
-  readonly #verified = new Map<string, Verified>();
-  readonly #underCheck = new Map<string, Promise<Principal>>();
   #users: Users = new Map();
-  /** The stored password of every user. */
-  #passwordHashes: readonly string[] = [];
   #reloadCount = 0;
   #groups: Groups = defaultGroups;
   #principals = new Map<string, Principal>();
@@ -134,7 +114,11 @@ export class Security {
       rounds: () => settings().get('svc.server.saltIterations'),
       deriveKey: options.deriveKey,
     });
-    this.#lockout = new Lockout(clock);
+    const users = {
+      passwordHashOf: (name: string) => this.#users.get(name)?.passwordHash,
+      principalOf: (name: string) => this.#principals.get(name),
+    };
+    this.#checks = new CredentialChecks({...options, users, hasher: this.#hasher});
     const {loginMembers: members} = options;
     const credentialsOf = (user: string): string | undefined => this.#credentialsOf(user);
     this.#memberLogins = members && new MemberLogins({members, clock, credentialsOf});
@@ -148,9 +132,6 @@ export class Security {
       countMaxOfUser: () => settings().get('svc.server.httpAuthSessionMaxPerUser'),
       seal: token => this.#memberLogins?.seal(token) ?? token,
     });
-    const key = Buffer.alloc(32);
-    random.fill(key);
-    this.#verifiedKey = key.toString('base64');
     this.apiTokens = new TokenList({
       clock,
       random,
@@ -184,7 +165,6 @@ export class Security {
     const before = {users: this.#users, groups: this.#groups, principals: this.#principals};
     this.#reloadCount++;
     this.#users = users;
-    this.#passwordHashes = Array.from(users.values(), ({passwordHash}) => passwordHash);
     this.#groups = groups;
     const ended = [...this.apiTokens.replace(tokens)];
     this.#principals = new Map(
@@ -194,8 +174,7 @@ export class Security {
       ]),
     );
     this.#access = new WeakMap();
-    this.#keepVerified();
-    this.#underCheck.clear();
+    this.#checks.reload(Array.from(users.values(), ({passwordHash}) => passwordHash));
     for (const {name, passwordHash} of before.users.values()) {
       if (users.get(name)?.passwordHash !== passwordHash) ended.push(name);
     }
@@ -257,62 +236,9 @@ export class Security {
     );
   }
 
-  /** What was verified stays so for those whose password is still the same. */
-  #keepVerified(): void {
-    for (const [key, verified] of this.#verified) {
-      const {name} = verified.principal;
-      const found = this.#principals.get(name);
-      const isSame = this.#users.get(name)?.passwordHash === verified.passwordHash;
-      if (found !== undefined && isSame) verified.principal = found;
-      else this.#verified.delete(key);
-    }
-  }
-
-  /**
-   * The user of a name and a password. A promise unless they were right a short while ago.
-   *
-   * A refusal comes late (`svc.security.failureDelay`), whatever its reason: who guesses waits
-   * between two guesses, and takes next to nothing from others meanwhile.
-   *
-   * @param source - Address that they come from; empty for a connection that is trusted already.
-   * @throws {Refusal} `security.unauthenticated`, `security.locked`, `admission.full`.
-   */
+  /** See `CredentialChecks.authenticate`. */
   authenticate(user: string, password: string, source = ''): Principal | Promise<Principal> {
-    if (this.#lockout.isLocked(user, source)) return this.#refuse(locked());
-    const key = hash('sha256', `${this.#verifiedKey}${user}\u0000${password}`, 'base64');
-    const verified = this.#verifiedAt(key);
-    if (verified !== undefined) return verified;
-    // An address never waits for, or is counted with, the attempt of another one.
-    const shared = `${source} ${key}`;
-    const same = this.#underCheck.get(shared);
-    if (same) return same;
-    const check = this.#check({name: user, password, source}, key)
-      .finally(() => {
-        if (this.#underCheck.get(shared) === check) this.#underCheck.delete(shared);
-      })
-      .catch((reason: unknown) => this.#refuse(reason));
-    this.#underCheck.set(shared, check);
-    return check;
-  }
-
-  async #refuse(reason: unknown): Promise<never> {
-    const {timers, settings} = this.#options;
-    const delay = settings().get('svc.security.failureDelay');
-    if (delay > 0) await new Promise<void>(resolve => void timers.after(delay, resolve));
-    throw reason;
-  }
-
-  #verifiedAt(key: string): Principal | undefined {
-    const verified = this.#verified.get(key);
-    const now = this.#options.clock.monotonic();
-    if (verified === undefined || verified.until <= now) return undefined;
-    if (verified.until - now < verifiedMs - renewedMs) {
-      verified.until = now + verifiedMs;
-      // The one that was used least lately is forgotten first.
-      this.#verified.delete(key);
-      this.#verified.set(key, verified);
-    }
-    return verified.principal;
+    return this.#checks.authenticate(user, password, source);
   }
 
   /**
@@ -352,9 +278,7 @@ export class Security {
   principalOfApiToken(value: string, source = ''): Principal | undefined {
     const found = this.apiTokens.find(value);
     if (found !== undefined) return this.#unlessExpired(found);
-    const prefix = value.slice(0, tokenPrefixLength);
-    if (!this.#lockout.begin(prefix, source)) throw locked();
-    this.#lockout.end(prefix, source, 'wrong');
+    this.#checks.countWrongToken(value, source);
     return undefined;
   }
 
@@ -365,7 +289,7 @@ export class Security {
     const access = accessTo(this.#groups, who, database);
     if (access === undefined) return undefined;
     const byDatabase = this.#access.get(who) ?? new Map<string, DatabaseAccess>();
-    if (byDatabase.size >= verifiedMax) byDatabase.clear();
+    if (byDatabase.size >= databasesMax) byDatabase.clear();
     this.#access.set(who, byDatabase.set(database, access));
     return access;
   }
@@ -541,45 +465,6 @@ export class Security {
     this.#lastChange = change.catch(() => undefined);
     return change;
   }
-
-  async #check(
-    {name, password, source}: {name: string; password: string; source: string},
-    key: string,
-  ): Promise<Principal> {
-    if (!this.#lockout.begin(name, source)) throw locked();
-    let outcome: 'right' | 'wrong' | 'undecided' = 'undecided';
-    try {
-      const stored = this.#users.get(name)?.passwordHash;
-      // Asked for every name, so that it takes the same time for all.
-      const like = this.#likeOf(name);
-      const isKnown = this.#lockout.isKnown(name, source);
-      const right = await this.#hasher.matches(password, {stored, like}, {source, isKnown});
-      // The user may have changed while the hash was made: what counts is what stands now.
-      const same = stored === this.#users.get(name)?.passwordHash;
-      const found = right && same ? this.#principals.get(name) : undefined;
-      outcome = found ? 'right' : right ? 'undecided' : 'wrong';
-      if (!found) throw new Refusal('security.unauthenticated', 'User/Password not valid');
-      this.#remember(key, {principal: found, passwordHash: stored ?? ''});
-      return found;
-    } finally {
-      this.#lockout.end(name, source, outcome);
-    }
-  }
-
-  /** The stored text of a user whom a name that nobody has resembles, always the same one. */
-  #likeOf(name: string): string | undefined {
-    const hashes = this.#passwordHashes;
-    const place = Number.parseInt(hash('sha256', `${this.#verifiedKey}${name}`).slice(0, 8), 16);
-    return hashes[place % hashes.length];
-  }
-
-  #remember(key: string, verified: Pick<Verified, 'principal' | 'passwordHash'>): void {
-    const [oldest] = this.#verified.keys();
-    if (this.#verified.size >= verifiedMax && oldest !== undefined) this.#verified.delete(oldest);
-    this.#verified.delete(key);
-    const until = this.#options.clock.monotonic() + verifiedMs;
-    this.#verified.set(key, {...verified, until});
-  }
 }
 
 function principal({name, grants}: User): Principal {
@@ -593,13 +478,6 @@ function text(bytes: Uint8Array): string {
 function rightsTaken(user: string): Refusal {
   const message = `rights of user '${user}' were taken while this ran: send it again`;
   return new Refusal('security.changed', message);
-}
-
-function locked(): Refusal {
-  return new Refusal(
-    'security.locked',
-    'Too many failed authentication attempts. Try again later.',
-  );
 }
 
 function exists(name: string): Refusal {

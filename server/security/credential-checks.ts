@@ -1,0 +1,178 @@
+/**
+ * Whether a password is right, at a price that neither guesses nor honest requests make high.
+ *
+ * A verified password is remembered under a hash with a random key of this process, for as long as
+ * it is used every few minutes and its user's stays the same, so that a request does not cost a
+ * password hash. Requests that bring the same credentials at the same time share one check. A
+ * refusal takes the same time for every name, and comes late.
+ */
+import {hash} from 'node:crypto';
+import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import {Lockout} from './lockout.ts';
+import type {PasswordHasher} from './passwords.ts';
+import type {Principal} from './principal.ts';
+
+/** The users as they are now. */
+export interface StoredUsers {
+  /** The stored password; undefined: there is no such user. */
+  passwordHashOf(name: string): string | undefined;
+  principalOf(name: string): Principal | undefined;
+}
+
+export interface CredentialChecksOptions {
+  readonly users: StoredUsers;
+  readonly hasher: PasswordHasher;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timers: Timers;
+  readonly settings: () => Settings;
+}
+
+interface Verified {
+  principal: Principal;
+  readonly passwordHash: string;
+  until: number;
+}
+
+const verifiedMs = 5 * 60_000;
+const verifiedMax = 4_096;
+/** What is used is put off again when so much of its time has gone. */
+const renewedMs = 10_000;
+
+/** Guesses at API tokens are counted by as much of them. */
+const tokenPrefixLength = 11;
+
+export class CredentialChecks {
+  readonly #options: CredentialChecksOptions;
+  readonly #lockout: Lockout;
+  readonly #verifiedKey: string;
+  readonly #verified = new Map<string, Verified>();
+  readonly #underCheck = new Map<string, Promise<Principal>>();
+  /** The stored password of every user. */
+  #passwordHashes: readonly string[] = [];
+
+  constructor(options: CredentialChecksOptions) {
+    this.#options = options;
+    this.#lockout = new Lockout(options.clock);
+    const key = Buffer.alloc(32);
+    options.random.fill(key);
+    this.#verifiedKey = key.toString('base64');
+  }
+
+  /** The users have changed: what was verified stays so for whose password is still the same. */
+  reload(passwordHashes: readonly string[]): void {
+    const {users} = this.#options;
+    this.#passwordHashes = passwordHashes;
+    this.#underCheck.clear();
+    for (const [key, verified] of this.#verified) {
+      const {name} = verified.principal;
+      const found = users.principalOf(name);
+      const isSame = users.passwordHashOf(name) === verified.passwordHash;
+      if (found !== undefined && isSame) verified.principal = found;
+      else this.#verified.delete(key);
+    }
+  }
+
+  /**
+   * The user of a name and a password. A promise unless they were right a short while ago.
+   *
+   * A refusal comes late (`svc.security.failureDelay`), whatever its reason: who guesses waits
+   * between two guesses, and takes next to nothing from others meanwhile.
+   *
+   * @param source - Address that they come from; empty for a connection that is trusted already.
+   * @throws {Refusal} `security.unauthenticated`, `security.locked`, `admission.full`.
+   */
+  authenticate(user: string, password: string, source = ''): Principal | Promise<Principal> {
+    if (this.#lockout.isLocked(user, source)) return this.#refuse(locked());
+    const key = hash('sha256', `${this.#verifiedKey}${user}\u0000${password}`, 'base64');
+    const verified = this.#verifiedAt(key);
+    if (verified !== undefined) return verified;
+    // An address never waits for, or is counted with, the attempt of another one.
+    const shared = `${source} ${key}`;
+    const same = this.#underCheck.get(shared);
+    if (same) return same;
+    const check = this.#check({name: user, password, source}, key)
+      .finally(() => {
+        if (this.#underCheck.get(shared) === check) this.#underCheck.delete(shared);
+      })
+      .catch((reason: unknown) => this.#refuse(reason));
+    this.#underCheck.set(shared, check);
+    return check;
+  }
+
+  async #refuse(reason: unknown): Promise<never> {
+    const {timers, settings} = this.#options;
+    const delay = settings().get('svc.security.failureDelay');
+    if (delay > 0) await new Promise<void>(resolve => void timers.after(delay, resolve));
+    throw reason;
+  }
+
+  #verifiedAt(key: string): Principal | undefined {
+    const verified = this.#verified.get(key);
+    const now = this.#options.clock.monotonic();
+    if (verified === undefined || verified.until <= now) return undefined;
+    if (verified.until - now < verifiedMs - renewedMs) {
+      verified.until = now + verifiedMs;
+      // The one that was used least lately is forgotten first.
+      this.#verified.delete(key);
+      this.#verified.set(key, verified);
+    }
+    return verified.principal;
+  }
+
+  /** Counts a wrong API token. @throws {Refusal} `security.locked` after too many of one kind. */
+  countWrongToken(value: string, source: string): void {
+    const prefix = value.slice(0, tokenPrefixLength);
+    if (!this.#lockout.begin(prefix, source)) throw locked();
+    this.#lockout.end(prefix, source, 'wrong');
+  }
+
+  async #check(
+    {name, password, source}: {name: string; password: string; source: string},
+    key: string,
+  ): Promise<Principal> {
+    if (!this.#lockout.begin(name, source)) throw locked();
+    let outcome: 'right' | 'wrong' | 'undecided' = 'undecided';
+    try {
+      const {users, hasher} = this.#options;
+      const stored = users.passwordHashOf(name);
+      // Asked for every name, so that it takes the same time for all.
+      const like = this.#likeOf(name);
+      const isKnown = this.#lockout.isKnown(name, source);
+      const right = await hasher.matches(password, {stored, like}, {source, isKnown});
+      // The user may have changed while the hash was made: what counts is what stands now.
+      const same = stored === users.passwordHashOf(name);
+      const found = right && same ? users.principalOf(name) : undefined;
+      outcome = found ? 'right' : right ? 'undecided' : 'wrong';
+      if (!found) throw new Refusal('security.unauthenticated', 'User/Password not valid');
+      this.#remember(key, {principal: found, passwordHash: stored ?? ''});
+      return found;
+    } finally {
+      this.#lockout.end(name, source, outcome);
+    }
+  }
+
+  /** The stored text of a user whom a name that nobody has resembles, always the same one. */
+  #likeOf(name: string): string | undefined {
+    const hashes = this.#passwordHashes;
+    const place = Number.parseInt(hash('sha256', `${this.#verifiedKey}${name}`).slice(0, 8), 16);
+    return hashes[place % hashes.length];
+  }
+
+  #remember(key: string, verified: Pick<Verified, 'principal' | 'passwordHash'>): void {
+    const [oldest] = this.#verified.keys();
+    if (this.#verified.size >= verifiedMax && oldest !== undefined) this.#verified.delete(oldest);
+    this.#verified.delete(key);
+    const until = this.#options.clock.monotonic() + verifiedMs;
+    this.#verified.set(key, {...verified, until});
+  }
+}
+
+function locked(): Refusal {
+  return new Refusal(
+    'security.locked',
+    'Too many failed authentication attempts. Try again later.',
+  );
+}
