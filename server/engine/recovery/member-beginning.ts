@@ -12,7 +12,9 @@
 import {hash} from 'node:crypto';
 import type {LogCheckpoint, LocalData, MemberBeginning, MemberLogOpener} from '../engine-log.ts';
 import {isServerDocument} from '../database-set.ts';
-import {databaseNames, recover, type Recovered, type RecoveryOptions} from './recovery.ts';
+import {databaseNames} from './known-databases.ts';
+import {recover, type Recovered} from './recovery.ts';
+import type {RecoveryOptions} from './recovery-options.ts';
 import {
   type Bootstrap,
   type BootstrapDatabase,

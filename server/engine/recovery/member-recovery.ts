@@ -12,17 +12,16 @@ import {Refusal} from '#server/base/errors.ts';
 import type {DatabaseSet} from '../database-set.ts';
 import type {MemberLog, MemberLogOpener} from '../engine-log.ts';
 import {beginMember} from './member-beginning.ts';
+import {databaseNames, openKnown} from './known-databases.ts';
 import {
-  databaseNames,
   databasesOf,
   loadState,
   memberDirectory,
-  openKnown,
   prepareStorage,
   type Recovered,
-  type RecoveryOptions,
   refuseOtherNodes,
 } from './recovery.ts';
+import type {RecoveryOptions} from './recovery-options.ts';
 import {emptyServerState, type ServerState, ServerStateFile} from '../server-state.ts';
 import {SnapshotInstall} from '../snapshot-install.ts';
 

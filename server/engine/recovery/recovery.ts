@@ -7,49 +7,30 @@
  * on one thread. Refuses the start where going on would lose or mix data; fences a single
  * database where only that one is concerned. Source: docs/durability.md.
  */
-import {Corruption, Refusal} from '#server/base/errors.ts';
+import {Refusal} from '#server/base/errors.ts';
 import {recoverLog} from '#server/log/segment-recovery.ts';
 import {SegmentLog} from '#server/log/segment-log.ts';
 import type {LogRecord} from '#server/log/segment-reader.ts';
-import type {Clock, Random} from '#server/platform/clock.ts';
+import type {Random} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
-import type {Logger} from '#server/platform/logger.ts';
-import {type Reader, type Store, StoreFailure} from '#server/storage/store.ts';
 import {Applier} from '#server/transactions/apply.ts';
-import {DatabaseSet, type OpenDatabase, readPosition} from '../database-set.ts';
+import {DatabaseSet, readPosition} from '../database-set.ts';
 import {
   decodeEntry,
   EntryEncoder,
   type EntryKind,
   type ServerBody,
 } from '#server/transactions/entry.ts';
-import {checkFormat, type Formats} from '../formats/levels.ts';
+import {checkFormat} from '../formats/levels.ts';
 import {
   type DatabaseEntry,
   emptyServerState,
   type ServerState,
   ServerStateFile,
 } from '../server-state.ts';
-import type {StoreFactory} from '../store-factory.ts';
 import {encodePosition, positionKey} from '#server/transactions/system-keys.ts';
-
-export interface RecoveryOptions {
-  readonly databaseDirectory: string;
-  readonly configDirectory: string;
-  readonly nodeName: string;
-  readonly disk: Disk;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly stores: StoreFactory;
-  /** `svc.ha.logSegmentSize`. */
-  readonly segmentBytes: number;
-  readonly formats: Formats;
-  /** Parent of `raft-storage-<node>`; the root unless `svc.ha.raftStorageDirectory` is set. */
-  readonly raftStorageParent: string;
-  /** A digest of what a database holds; absent: equal ones are not told from others. */
-  readonly fingerprint?: ((reader: Reader) => Promise<string>) | undefined;
-}
+import {databaseNames, openFound, openKnown} from './known-databases.ts';
+import type {RecoveryOptions} from './recovery-options.ts';
 
 export interface Recovered {
   readonly log: SegmentLog;
@@ -57,18 +38,7 @@ export interface Recovered {
   readonly applier: Applier;
 }
 
-/** What tells whether a database belongs to a log. */
-export interface LogIdentity {
-  readonly logId: string;
-  readonly firstIndex: number;
-  readonly lastIndex: number;
-  chainAt(index: number): number | undefined;
-}
-
 const replayBatchEntries = 512;
-const pendingReason =
-  'not available: interrupted snapshot install. Start the server with svc.ha.enabled to finish ' +
-  'it, or POST /api/v1/cluster/resync/{database} there';
 /** Where the replicated log of a member lies, apart from a single server's. */
 export const memberDirectory = 'raft';
 const emptyEntriesAtOnce = 1024;
@@ -284,111 +254,6 @@ async function greatestPosition(options: RecoveryOptions): Promise<number> {
   return greatest;
 }
 
-export function databaseNames(options: RecoveryOptions): string[] {
-  const {stores, databaseDirectory} = options;
-  return stores
-    .list(databaseDirectory)
-    .filter(name => !name.startsWith('.') && !stores.isPending(`${databaseDirectory}/${name}`));
-}
-
-/**
- * Opens every database that the state names and judges where it stands. Answers those that another
- * log goes on, fenced here; the caller may adopt them.
- */
-export async function openKnown(
-  options: RecoveryOptions,
-  databases: DatabaseSet,
-  log: LogIdentity,
-): Promise<readonly DatabaseEntry[]> {
-  const foreign: DatabaseEntry[] = [];
-  for (const entry of databases.state.databases) {
-    if (options.stores.isPending(databases.path(entry.name))) {
-      databases.pending.add(entry.id);
-      fence(options, databases, {entry, reason: pendingReason});
-      databases.holdLog(entry.id);
-      continue;
-    }
-    if (!options.stores.exists(databases.path(entry.name))) {
-      // An entry that drops it may follow: the directory then goes before the state is saved.
-      const reason = `its directory ${databases.path(entry.name)} is missing`;
-      fence(options, databases, {entry, reason});
-      continue;
-    }
-    const database = await openSound(options, databases, entry);
-    if (database === undefined) continue;
-    const obstacle = judge(database, databases.state, log);
-    if (obstacle === undefined) databases.adopt(database);
-    else {
-      database.store.close();
-      if (database.position.logId !== log.logId) foreign.push(entry);
-      fence(options, databases, {entry, reason: obstacle});
-    }
-  }
-  return foreign;
-}
-
-/** Undefined, and fenced, when its files are damaged: the log keeps what a copy of it may lack. */
-async function openSound(
-  options: RecoveryOptions,
-  databases: DatabaseSet,
-  entry: DatabaseEntry,
-): Promise<OpenDatabase | undefined> {
-  try {
-    return await databases.openStore(entry);
-  } catch (error) {
-    if (!(error instanceof Corruption)) throw error;
-    const reason = `${error.message} (its files are damaged: restore it from a copy)`;
-    fence(options, databases, {entry, reason});
-    databases.holdLog(entry.id);
-    return undefined;
-  }
-}
-
-function fence(
-  options: RecoveryOptions,
-  databases: DatabaseSet,
-  fenced: {readonly entry: {readonly id: number; readonly name: string}; readonly reason: string},
-): void {
-  databases.fences.set(fenced.entry.id, fenced.reason);
-  options.logger.log('error', 'database.fenced', {
-    database: fenced.entry.name,
-    reason: fenced.reason,
-  });
-}
-
-/** Why a database cannot go on with this log; throws where the whole start is in question. */
-function judge(database: OpenDatabase, state: ServerState, log: LogIdentity): string | undefined {
-  const {index, chain} = database.position;
-  if (database.position.logId !== log.logId) {
-    // The log was lost and made anew: it begins above everything that any database held.
-    if (index < log.firstIndex) return undefined;
-    return (
-      `it was written by another server, up to entry ${index} of its log, and the log of this ` +
-      'one holds entries of its own for it: put back the directory that was here, or stop this ' +
-      'server, give this directory another name, and start: it is attached under that name (a ' +
-      'member of a cluster takes the copy of the leader: svc cluster resync)'
-    );
-  }
-  if (index > log.lastIndex) {
-    throw new Refusal(
-      'start.refused',
-      `database ${database.name} holds entry ${index}, but the log ends at ${log.lastIndex}: ` +
-        'entries are missing, restore the log or start without it',
-    );
-  }
-  const needed = state.positions[String(database.id)] ?? 0;
-  if (index < needed && index < log.firstIndex - 1) {
-    return (
-      `it stands at entry ${index} and needs those from ${index + 1} on, but the log begins at ` +
-      `${log.firstIndex}: entries ${index + 1} to ${log.firstIndex - 1} are missing, restore a ` +
-      'newer copy of the database'
-    );
-  }
-  const expected = chain === 0 ? undefined : log.chainAt(index);
-  if (expected === undefined || expected === chain) return undefined;
-  return `its entry ${index} is not the one that the log holds: it is a copy of another history`;
-}
-
 /**
  * Goes on with databases that another server wrote meanwhile: one of another name on this root, or
  * one from which they were copied. They keep their names, and begin anew in this log.
@@ -446,16 +311,6 @@ async function adoptFound(
   for (const {name, bytes} of databases.editedDocuments()) {
     const version = (databases.document(name)?.version ?? 0) + 1;
     await propose('put-document', {head: {name, version}, bytes});
-  }
-}
-
-/** The store in a directory; undefined when it is none, as `lost+found` of a volume is. */
-async function openFound(options: RecoveryOptions, path: string): Promise<Store | undefined> {
-  try {
-    return await options.stores.open(path, {mustExist: true});
-  } catch (error) {
-    if (error instanceof StoreFailure && error.kind === 'absent') return undefined;
-    throw error;
   }
 }
 
