@@ -25,7 +25,7 @@ import type {Observation} from '#operator/decide/observation.ts';
 import {type CertificateParts, issueCertificate, writeAuthority} from './certificates.ts';
 import {Outdated} from './outdated.ts';
 import {placeOf} from '#operator/decide/members.ts';
-import {viewOf} from '#operator/decide/view.ts';
+import {agreementOf} from '#operator/decide/agreement.ts';
 import {clusterNameOf} from '#operator/objects/settings.ts';
 import type {CertificateMaker, RandomBytes} from '#operator/certificates/certificates.ts';
 import {hasReason, type Kind, type KubeApi, type Ref} from '#operator/kubernetes/api.ts';
@@ -317,7 +317,7 @@ async function assertStillSo(
   {admin, observation}: ActOptions,
 ): Promise<void> {
   const report = await admin.status(leader);
-  const seen = viewOf(clusterNameOf(observation.cluster), observation.answers);
+  const seen = agreementOf(clusterNameOf(observation.cluster), observation.answers);
   const members = report.peers.filter(({inConfiguration}) => inConfiguration).map(({id}) => id);
   const before = seen.kind === 'agreed' ? seen.members.map(({id}) => id) : [];
   const isSame =

@@ -25,7 +25,7 @@ import {type DatabaseRun, decideBackup, NOT_AVAILABLE} from '#operator/decide/de
 import {decideSchedule, type RunFacts} from '#operator/decide/decide-schedule.ts';
 import {membersOf, placeOf} from '#operator/decide/members.ts';
 import {expired} from '#operator/decide/retention.ts';
-import {viewOf} from '#operator/decide/view.ts';
+import {agreementOf} from '#operator/decide/agreement.ts';
 import {hasReason, type Key, type KubeApi, keyOf, type Kind} from '#operator/kubernetes/api.ts';
 import type {EventRecorder} from '#operator/kubernetes/event-recorder.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
@@ -244,9 +244,9 @@ export class BackupController {
     if (clusterObject === undefined) return undefined;
     const {observation, password} = await observeCluster(clusterObject, noMemory, this.#options);
     const {cluster, answers} = observation;
-    const view = viewOf(clusterNameOf(cluster), answers);
-    if (view.kind !== 'agreed' || password === undefined) return undefined;
-    const members = membersOf(observation, view);
+    const agreement = agreementOf(clusterNameOf(cluster), answers);
+    if (agreement.kind !== 'agreed' || password === undefined) return undefined;
+    const members = membersOf(observation, agreement);
     const target = textAt(object.spec, 'target') ?? 'Leader';
     const leader = members.find(({seat}) => seat?.isLeader);
     const follower = members.find(({isHealthy, seat}) => isHealthy && seat?.isLeader !== true);

@@ -2,7 +2,7 @@
  * The metrics of the operator, in Prometheus' text: passes, the queue, informers, and the
  * conditions of every cluster, which alerts are made from.
  *
- * Names and labels are kept once released; docs/kubernetes/monitoring.md lists them.
+ * Names and labels are kept once released; docs/kubernetes/operator.md lists them.
  */
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {Attributes} from '@opentelemetry/api';

@@ -7,7 +7,7 @@
 import type {Logger} from '#server/platform/logger.ts';
 import type {RestoreOrder} from '#operator/act/carry-out.ts';
 import {AdminError, type AdminReason, type ServerAdmin} from '#operator/database/admin.ts';
-import type {RecoveryFacts} from '#operator/decide/recovery.ts';
+import type {RecoveryFacts} from '#operator/decide/observation.ts';
 import type {Key} from '#operator/kubernetes/api.ts';
 
 type Seen = Pick<RecoveryFacts, 'running' | 'failures'>;

@@ -1,11 +1,11 @@
 /**
- * What the operator asks of one server: its view of the cluster, and the few changes that only a
- * leader makes. Two implementations: over HTTP, and the servers of the simulation.
+ * What the operator asks of one server: what it says of the cluster, and the few changes that only
+ * a leader makes. Two implementations: over HTTP, and the servers of the simulation.
  *
  * Requests go to a pod by its own name, never through a Service, and are never repeated here:
  * whether one did something is found out by looking again.
  */
-import type {MemberReport} from '#operator/decide/view.ts';
+import type {MemberReport} from '#operator/decide/agreement.ts';
 
 /** One server, and the password of root there. */
 export interface ServerAddress {

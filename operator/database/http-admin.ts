@@ -9,7 +9,7 @@ import {type Endpoint, endpoint} from '#server/client/exchange.ts';
 import {exchangeJson, type JsonAnswer} from '#server/client/json-exchange.ts';
 import {errorBodyOf} from '#server/client/server-error.ts';
 import {at, listAt, numberAt, textAt} from '#operator/api/kube-object.ts';
-import type {MemberReport, ReportedPeer} from '#operator/decide/view.ts';
+import type {MemberReport, ReportedPeer} from '#operator/decide/agreement.ts';
 import {
   AdminError,
   type AdminReason,

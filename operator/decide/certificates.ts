@@ -11,20 +11,10 @@ import {durationMs} from '#operator/api/schema.ts';
 import {
   type AuthorityFacts,
   type AuthorityPhase,
-  type CertificateFacts,
   hostsHash,
 } from '#operator/objects/certificates.ts';
 import type {Action} from './decision.ts';
 import type {Observation} from './observation.ts';
-
-export interface CertificatesSeen {
-  readonly authority: AuthorityFacts | undefined;
-  readonly certificate: CertificateFacts | undefined;
-  /** Milliseconds since 1970 of the times in both; NaN for what is none. */
-  readonly authorityEndMs: number;
-  readonly certificateEndMs: number;
-  readonly issuedMs: number;
-}
 
 /** An authority lives for so many lives of a certificate, and is replaced in its last two. */
 export const authorityLives = 20;

@@ -5,7 +5,7 @@ import type {NewCondition} from '#operator/api/conditions.ts';
 import type {ClusterPhase} from '#operator/api/cluster-status.ts';
 import type {ClusterCondition, Reason} from '#operator/api/reasons.ts';
 import {backupHealth} from './backup-health.ts';
-import {majorityOf, type View} from './view.ts';
+import {majorityOf, type Agreement} from './agreement.ts';
 import {type Member, nameOf} from './members.ts';
 import type {Observation} from './observation.ts';
 import type {Plan} from './plan.ts';
@@ -15,7 +15,7 @@ export type Mode = 'running' | 'paused' | 'hibernated' | 'invalid' | 'recovering
 
 export interface Seen {
   readonly observed: Observation;
-  readonly view: View;
+  readonly agreement: Agreement;
   readonly members: readonly Member[];
   readonly plan: Plan | undefined;
   /** Pods that there should be; 0 while it sleeps. */
@@ -59,12 +59,12 @@ function opening({recovery}: Observation, plan: Plan | undefined): Verdict {
   return verdict('False', step === 'Failed' ? 'RecoveryFailed' : 'Recovering', message);
 }
 
-function available({observed, view, members, mode, plan}: Seen): Verdict {
+function available({observed, agreement, members, mode, plan}: Seen): Verdict {
   if (mode === 'sourceless' || mode === 'recovering') return opening(observed, plan);
   if (mode === 'hibernated') return verdict('False', 'Hibernated', 'no pods run');
-  if (view.kind === 'agreed') {
+  if (agreement.kind === 'agreed') {
     const leader = members.find(({seat}) => seat?.isLeader);
-    const name = leader === undefined ? view.leader : nameOf(leader);
+    const name = leader === undefined ? agreement.leader : nameOf(leader);
     return verdict('True', 'Available', `${name} leads`);
   }
   const voters = observed.cluster.status?.voters ?? 0;
@@ -81,15 +81,15 @@ function available({observed, view, members, mode, plan}: Seen): Verdict {
   if (refusing !== undefined) {
     return verdict('False', 'PasswordRefused', `${nameOf(refusing)} refuses the password of root`);
   }
-  if (voters === 0) return verdict('False', 'Creating', view.message);
+  if (voters === 0) return verdict('False', 'Creating', agreement.message);
   const reachable = members.filter(({answer}) => answer?.kind === 'report').length;
   const needed = majorityOf(voters);
-  if (reachable >= needed) return verdict('False', 'NoLeader', view.message);
+  if (reachable >= needed) return verdict('False', 'NoLeader', agreement.message);
   const message = `${reachable} of ${voters} members answer, ${needed} are needed`;
   return verdict('False', 'QuorumLost', message);
 }
 
-function progressing({plan, observed, view, resizing, mode}: Seen): Verdict {
+function progressing({plan, observed, agreement, resizing, mode}: Seen): Verdict {
   if (mode === 'recovering' && plan?.operation.step === 'Failed') {
     return verdict('False', 'RecoveryFailed', plan.operation.message);
   }
@@ -109,15 +109,15 @@ function progressing({plan, observed, view, resizing, mode}: Seen): Verdict {
   if (resizing.length > 0) return verdict('True', 'VolumeGrowing', resizing.join(', '));
   if (
     mode === 'running' &&
-    view.kind === 'unknown' &&
+    agreement.kind === 'unknown' &&
     (observed.cluster.status?.voters ?? 0) === 0
   ) {
-    return verdict('True', 'Creating', view.message);
+    return verdict('True', 'Creating', agreement.message);
   }
   return verdict('False', 'Settled', 'nothing is under way');
 }
 
-function degraded({plan, members, mode, replicas, view, observed}: Seen): Verdict {
+function degraded({plan, members, mode, replicas, agreement, observed}: Seen): Verdict {
   if (mode === 'hibernated') {
     return verdict('False', 'AllMembersReady', 'no pods run');
   }
@@ -137,9 +137,9 @@ function degraded({plan, members, mode, replicas, view, observed}: Seen): Verdic
   if (plan?.operation.type === 'Replace') {
     return verdict('True', 'MemberLost', plan.operation.message);
   }
-  if (view.kind === 'unknown') {
+  if (agreement.kind === 'unknown') {
     const hasBegun = (observed.cluster.status?.voters ?? 0) > 0;
-    return verdict('True', hasBegun ? 'NoLeader' : 'Creating', view.message);
+    return verdict('True', hasBegun ? 'NoLeader' : 'Creating', agreement.message);
   }
   const unwell = members.filter(({isHealthy, ordinal}) => !isHealthy && ordinal < replicas);
   if (unwell.length > 0 || members.length < replicas) {

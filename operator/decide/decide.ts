@@ -31,7 +31,7 @@ import {planJoin, planScale} from './concerns/scale.ts';
 import {statusOf} from './status.ts';
 import {passwordActions, tokenActions, tokenSecrets} from './tokens.ts';
 import {planUpgrade} from './concerns/upgrade.ts';
-import {type View, viewOf} from './view.ts';
+import {type Agreement, agreementOf} from './agreement.ts';
 import {growing, volumeActions} from './concerns/volumes.ts';
 
 const REST_MS = 65_000;
@@ -39,15 +39,15 @@ const BUSY_MS = 2_000;
 const ELECTION_MS = 500;
 
 export function decide(observed: Observation): Decision {
-  const view = viewOf(clusterNameOf(observed.cluster), observed.answers);
-  const members = membersOf(observed, view);
+  const agreement = agreementOf(clusterNameOf(observed.cluster), observed.answers);
+  const members = membersOf(observed, agreement);
   const mode = modeOf(observed);
   const initial = initialOf(observed);
-  const base = {observed, view, members, mode, resizing: growing(observed)};
+  const base = {observed, agreement, members, mode, resizing: growing(observed)};
   if (mode === 'paused' || mode === 'invalid' || mode === 'sourceless') {
     const replicas = observed.statefulSet?.replicas ?? 0;
     const seen = {...base, plan: undefined, replicas};
-    const actions = mode === 'invalid' ? roleLabels(members, view) : [];
+    const actions = mode === 'invalid' ? roleLabels(members, agreement) : [];
     const known = observed.statefulSet === undefined ? undefined : initial;
     const sourceless: RecoveryStatus = {phase: 'Failed', databases: [], retry: undefined};
     const recovery = mode === 'sourceless' ? {recovery: sourceless} : {};
@@ -58,13 +58,13 @@ export function decide(observed: Observation): Decision {
 }
 
 function carriedOut(base: Omit<Seen, 'plan' | 'replicas'>, initial: readonly number[]): Decision {
-  const {observed, view, members, mode} = base;
+  const {observed, agreement, members, mode} = base;
   const {cluster, object, statefulSet: set, live} = observed;
   const restartAt = annotationOf(object, annotations.restartAt);
   const archives = archiveVolumeOf(observed);
   const tokenStep = observed.tokens?.step ?? observed.tokenStepKept;
   const template = podTemplate(cluster, {initial, restartAt, archives, tokenStep});
-  const situation = set && {observed, view, members, template, set};
+  const situation = set && {observed, agreement, members, template, set};
   const recovered =
     situation && mode === 'recovering' && observed.recovery !== undefined
       ? planRecovery(situation, observed.recovery)
@@ -93,17 +93,17 @@ function carriedOut(base: Omit<Seen, 'plan' | 'replicas'>, initial: readonly num
   const canStart = set !== undefined || (hasTokens && hasCertificate);
   const actions: readonly Action[] = [
     // Clients find a leader once there is something to be found with it.
-    ...(mode === 'recovering' ? [] : roleLabels(members, view)),
+    ...(mode === 'recovering' ? [] : roleLabels(members, agreement)),
     ...secrets,
     ...certificates,
     ...applications(supporting, live),
     ...deletions(supporting, live),
     ...volumes,
     ...(isMadeAnew || !canStart ? [] : applications([wantedSet], live)),
-    ...(view.kind === 'agreed' ? settingActions(observed, members, initial) : []),
+    ...(agreement.kind === 'agreed' ? settingActions(observed, members, initial) : []),
     ...passwordActions(members),
     ...(situation === undefined || mode === 'recovering' ? [] : tokenActions(situation, plan)),
-    ...(plan?.actions ?? requestedTransfer(observed, members, view)),
+    ...(plan?.actions ?? requestedTransfer(observed, members, agreement)),
   ];
   const recovery = recovered === undefined ? beginning(mode) : {recovery: recovered.status};
   const status = statusOf({...seen, templateHash: template.hash, initial, ...recovery});
@@ -160,10 +160,11 @@ function sizeOf(
 }
 
 function planOf(situation: Situation): Plan | undefined {
-  const {view, set, observed} = situation;
+  const {agreement, set, observed} = situation;
   if (set.replicas === 0) return undefined;
   const isLeaving = observed.cluster.spec.replicas < set.replicas;
-  const join = view.kind === 'agreed' && !isLeaving ? planJoin(situation, view) : undefined;
+  const join =
+    agreement.kind === 'agreed' && !isLeaving ? planJoin(situation, agreement) : undefined;
   const upgrade = planUpgrade(situation);
   const replacement = planReplacement(situation);
   const isBlocked = (replacement?.operation.blockedBy.length ?? 0) > 0;
@@ -173,7 +174,7 @@ function planOf(situation: Situation): Plan | undefined {
   // A pod too many that stalls is taken away rather than waited for, and so is one that has left
   // the configuration: it never gets well again.
   const last = situation.members.find(({ordinal}) => ordinal === set.replicas - 1);
-  const hasLeft = isLeaving && view.kind === 'agreed' && last?.seat === undefined;
+  const hasLeft = isLeaving && agreement.kind === 'agreed' && last?.seat === undefined;
   const isScaleDue = upgrade === undefined || upgrade.isStalled === true || hasLeft;
   const scale = isScaleDue ? planScale(situation) : undefined;
   // More members may be just what a replacement waits for.
@@ -184,8 +185,8 @@ function planOf(situation: Situation): Plan | undefined {
 }
 
 /** Services follow these labels. While nobody can say who leads they stay as they are. */
-function roleLabels(members: readonly Member[], view: View): readonly Action[] {
-  if (view.kind !== 'agreed') return [];
+function roleLabels(members: readonly Member[], agreement: Agreement): readonly Action[] {
+  if (agreement.kind !== 'agreed') return [];
   return members.flatMap(({pod, seat}): readonly Action[] => {
     if (pod === undefined || pod.isTerminating) return [];
     const role: Role =
@@ -214,13 +215,13 @@ function secretsOf(observed: Observation): readonly Action[] {
 function requestedTransfer(
   {object}: Observation,
   members: readonly Member[],
-  view: View,
+  agreement: Agreement,
 ): readonly Action[] {
   const wish = annotationOf(object, annotations.transferLeaderTo);
-  if (wish === undefined || view.kind !== 'agreed') return [];
+  if (wish === undefined || agreement.kind !== 'agreed') return [];
   const to = members.find(({ordinal}) => String(ordinal) === wish);
   if (to === undefined || !to.isHealthy || to.seat?.isLeader === true) return [];
-  const under = {leader: view.leader, term: view.term};
+  const under = {leader: agreement.leader, term: agreement.term};
   return [{kind: 'transfer-leader', under, to: to.peerId}];
 }
 
@@ -262,10 +263,10 @@ function isTold(reason: string): reason is Reason {
   return reason in reasons;
 }
 
-function recheckOf({view, plan, mode, observed}: Seen, actions: readonly Action[]): number {
+function recheckOf({agreement, plan, mode, observed}: Seen, actions: readonly Action[]): number {
   if (mode === 'hibernated' || mode === 'sourceless') return REST_MS;
   if (actions.length > 0) return BUSY_MS;
-  if (view.kind === 'unknown' && observed.pods.length > 0) {
+  if (agreement.kind === 'unknown' && observed.pods.length > 0) {
     const wasLed = observed.cluster.status?.conditions?.some(
       ({type, status}) => type === 'Available' && status === 'True',
     );

@@ -2,8 +2,8 @@
  * The members of a cluster as a decision sees them: pod, claim and place in consensus of each
  * ordinal in one record, and what may be said of their health.
  */
-import type {Answer, View, ViewMember} from './view.ts';
-import {isOwn, majorityOf} from './view.ts';
+import type {Answer, Agreement, AgreedMember} from './agreement.ts';
+import {isOwn, majorityOf} from './agreement.ts';
 import type {ClaimFacts, Observation, PodFacts} from './observation.ts';
 import {ports} from '#operator/api/group.ts';
 import {hostOf, ordinalOfPeer, peerIdOf} from '#operator/objects/names.ts';
@@ -15,7 +15,7 @@ export interface Member {
   readonly pod: PodFacts | undefined;
   readonly claims: readonly ClaimFacts[];
   /** Undefined: not in the configuration, or nobody can say. */
-  readonly seat: ViewMember | undefined;
+  readonly seat: AgreedMember | undefined;
   readonly answer: Answer | undefined;
   /** Its server answers for another cluster. */
   readonly isForeign: boolean;
@@ -24,9 +24,9 @@ export interface Member {
 }
 
 /** The members, ordered by ordinal; strangers in the configuration are not among them. */
-export function membersOf(observed: Observation, view: View): readonly Member[] {
+export function membersOf(observed: Observation, agreement: Agreement): readonly Member[] {
   const {cluster, pods, claims, answers} = observed;
-  const seats = view.kind === 'agreed' ? view.members : [];
+  const seats = agreement.kind === 'agreed' ? agreement.members : [];
   const seated = seats.flatMap(({id}) => ordinalOfPeer(cluster, id) ?? []);
   const ordinals = new Set([...pods.map(({ordinal}) => ordinal), ...seated]);
   return [...ordinals]
@@ -53,17 +53,17 @@ export function membersOf(observed: Observation, view: View): readonly Member[] 
 }
 
 function isCaughtUp(
-  {isVoter, lag, isStuck, isLeader}: ViewMember,
+  {isVoter, lag, isStuck, isLeader}: AgreedMember,
   {cluster}: Pick<Observation, 'cluster'>,
 ): boolean {
   if (isLeader) return true;
   return isVoter && !isStuck && lag !== undefined && lag <= cluster.spec.upgrade.maxLagEntries;
 }
 
-type Agreed = Extract<View, {kind: 'agreed'}>;
+type Agreed = Extract<Agreement, {kind: 'agreed'}>;
 
-function votersOf(view: Agreed): number {
-  return view.members.filter(({isVoter}) => isVoter).length;
+function votersOf(agreement: Agreed): number {
+  return agreement.members.filter(({isVoter}) => isVoter).length;
 }
 
 function healthyWithout(members: readonly Member[], without: Member): number {
@@ -74,14 +74,14 @@ function healthyWithout(members: readonly Member[], without: Member): number {
  * Whether a majority stays healthy while a member is away for a moment. One of two members takes
  * the majority with it whatever one does, so there all others are enough.
  */
-export function canSpare(members: readonly Member[], view: Agreed, away: Member): boolean {
-  const voters = votersOf(view);
+export function canSpare(members: readonly Member[], agreement: Agreed, away: Member): boolean {
+  const voters = votersOf(agreement);
   return healthyWithout(members, away) >= Math.min(majorityOf(voters), voters - 1);
 }
 
 /** Whether the change that removes a member can be committed, and what is left can go on. */
-export function canRemove(members: readonly Member[], view: Agreed, leaver: Member): boolean {
-  const voters = votersOf(view);
+export function canRemove(members: readonly Member[], agreement: Agreed, leaver: Member): boolean {
+  const voters = votersOf(agreement);
   const left = healthyWithout(members, leaver);
   const healthy = left + (leaver.isHealthy ? 1 : 0);
   if (leaver.seat?.isVoter !== true) return healthy >= majorityOf(voters);

@@ -4,14 +4,14 @@
  * It holds no memory of earlier looks but what stands in the status of the resource, and no handle
  * by which anything could be changed.
  */
+import type {AuthorityFacts, CertificateFacts} from '#operator/objects/certificates.ts';
 import type {Volume} from '#operator/objects/names.ts';
+import type {ArchiveVolume} from '#operator/objects/pod-template.ts';
+import type {TokenPhase} from '#operator/objects/tokens.ts';
 import type {KubeObject} from '#operator/api/kube-object.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import type {BackupsSeen} from './backup-health.ts';
-import type {RecoveryFacts} from './recovery.ts';
-import type {CertificatesSeen} from './certificates.ts';
-import type {TokenFacts} from './tokens.ts';
-import type {Answer} from './view.ts';
+import type {Answer} from './agreement.ts';
 
 export interface PodFacts {
   readonly ordinal: number;
@@ -62,6 +62,48 @@ export interface SetFacts {
   readonly isTerminating: boolean;
   /** Sizes of its claim templates. */
   readonly claimSizes: ReadonlyMap<string, string>;
+}
+
+/** The Secret that the servers read their tokens from. */
+export interface TokenFacts {
+  readonly phase: TokenPhase;
+  /** How often it was written. */
+  readonly step: number;
+  /** Whether the servers end with the token that is wanted, when this change is over. */
+  readonly leadsToWanted: boolean;
+}
+
+export interface CertificatesSeen {
+  readonly authority: AuthorityFacts | undefined;
+  readonly certificate: CertificateFacts | undefined;
+  /** Milliseconds since 1970 of the times in both; NaN for what is none. */
+  readonly authorityEndMs: number;
+  readonly certificateEndMs: number;
+  readonly issuedMs: number;
+}
+
+/** Where the archives are. */
+export type RecoverySource =
+  | {
+      readonly kind: 'claim';
+      readonly volume: ArchiveVolume;
+      /** Files by their database; undefined: the newest of each that is wanted. */
+      readonly files: ReadonlyMap<string, string> | undefined;
+    }
+  | {readonly kind: 'address'; readonly base: string}
+  | {readonly kind: 'missing'; readonly message: string};
+
+/** What was seen of a recovery that is under way. */
+export interface RecoveryFacts {
+  readonly source: RecoverySource;
+  /** Databases that the leader serves; undefined: nobody says. */
+  readonly present: readonly string[] | undefined;
+  /** Databases that have archives on the volume; undefined: nobody says. */
+  readonly offered: readonly string[] | undefined;
+  /** The database that this operator waits for. */
+  readonly running: string | undefined;
+  /** Why restores that this operator waited for failed, by database. */
+  readonly failures: ReadonlyMap<string, string>;
 }
 
 export interface Observation {

@@ -8,7 +8,7 @@ import type {PodTemplate} from '#operator/objects/pod-template.ts';
 import type {Action} from './decision.ts';
 import type {Member} from './members.ts';
 import type {Observation, PodFacts, SetFacts} from './observation.ts';
-import type {View} from './view.ts';
+import type {Agreement} from './agreement.ts';
 
 export interface Plan {
   readonly operation: Pick<OperationStatus, 'type' | 'step' | 'target' | 'blockedBy' | 'message'>;
@@ -23,7 +23,7 @@ export interface Plan {
 /** What every concern looks at. */
 export interface Situation {
   readonly observed: Observation;
-  readonly view: View;
+  readonly agreement: Agreement;
   readonly members: readonly Member[];
   readonly template: PodTemplate;
   readonly set: SetFacts;

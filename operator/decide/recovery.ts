@@ -15,33 +15,9 @@ import {isRecoveredIn} from '#operator/objects/configuration.ts';
 import {names} from '#operator/objects/names.ts';
 import type {ArchiveVolume} from '#operator/objects/pod-template.ts';
 import type {Action, RestoreFrom} from './decision.ts';
-import type {ClaimFacts, Observation} from './observation.ts';
+import type {ClaimFacts, Observation, RecoveryFacts, RecoverySource} from './observation.ts';
 import {type Plan, type Situation, waiting} from './plan.ts';
 import {planUpgrade} from './concerns/upgrade.ts';
-
-/** Where the archives are. */
-export type RecoverySource =
-  | {
-      readonly kind: 'claim';
-      readonly volume: ArchiveVolume;
-      /** Files by their database; undefined: the newest of each that is wanted. */
-      readonly files: ReadonlyMap<string, string> | undefined;
-    }
-  | {readonly kind: 'address'; readonly base: string}
-  | {readonly kind: 'missing'; readonly message: string};
-
-/** What was seen of a recovery that is under way. */
-export interface RecoveryFacts {
-  readonly source: RecoverySource;
-  /** Databases that the leader serves; undefined: nobody says. */
-  readonly present: readonly string[] | undefined;
-  /** Databases that have archives on the volume; undefined: nobody says. */
-  readonly offered: readonly string[] | undefined;
-  /** The database that this operator waits for. */
-  readonly running: string | undefined;
-  /** Why restores that this operator waited for failed, by database. */
-  readonly failures: ReadonlyMap<string, string>;
-}
 
 type Begun = Pick<Observation, 'cluster' | 'live'> & {
   readonly claims: readonly Pick<ClaimFacts, 'isOrphaned'>[];
@@ -135,14 +111,14 @@ export interface Recovered {
 
 /** What is next of a recovery whose source is there. */
 export function planRecovery(situation: Situation, facts: RecoveryFacts): Recovered {
-  const {observed, view} = situation;
+  const {observed, agreement} = situation;
   const before = observed.cluster.status?.recovery;
   const retry = annotationOf(observed.object, annotations.retryRecovery);
   if (before?.phase === 'Restored') return settled(situation, before);
   const isAsked = retry !== undefined && retry !== before?.retry;
   const base = {retry, databases: isAsked ? [] : (before?.databases ?? [])};
   const told = {type: 'Recovery', target: undefined} as const;
-  if (view.kind !== 'agreed' || facts.present === undefined) {
+  if (agreement.kind !== 'agreed' || facts.present === undefined) {
     const message = 'the first member starts alone, beside the archives';
     return {
       plan: waiting({...told, step: 'Seed', message}),
@@ -165,7 +141,7 @@ interface Wanted extends Pick<RecoveryStatus, 'retry' | 'databases'> {
 }
 
 function restoring(
-  {view}: Situation,
+  {agreement}: Situation,
   {present, running, failures, source}: RecoveryFacts & {readonly present: readonly string[]},
   {wanted, retry, databases: before}: Wanted,
 ): Recovered {
@@ -196,12 +172,12 @@ function restoring(
   }
   const message = `${next.name} is restored, one of ${wanted.length}`;
   const begin: readonly Action[] =
-    running !== undefined || view.kind !== 'agreed' || source.kind === 'missing'
+    running !== undefined || agreement.kind !== 'agreed' || source.kind === 'missing'
       ? []
       : [
           {
             kind: 'restore-database',
-            peerId: view.leader,
+            peerId: agreement.leader,
             database: next.name,
             from: placeOfArchive(source, next.name),
           },
@@ -242,7 +218,8 @@ function wantedOf(
 /** Everything is restored: the member starts anew without the archives. */
 function settled(situation: Situation, before: RecoveryStatus): Recovered {
   const upgrade = planUpgrade(situation);
-  const isWell = situation.view.kind === 'agreed' && situation.members.every(one => one.isHealthy);
+  const isWell =
+    situation.agreement.kind === 'agreed' && situation.members.every(one => one.isHealthy);
   if (upgrade !== undefined || !isWell) {
     const message = 'the first member starts anew without the archives';
     const told = {type: 'Recovery', target: undefined, step: 'Restart'} as const;

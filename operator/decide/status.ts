@@ -26,12 +26,12 @@ export interface StatusInput extends Seen {
 }
 
 export function statusOf(input: StatusInput): ClusterStatus {
-  const {observed, view, members, plan, initial} = input;
+  const {observed, agreement, members, plan, initial} = input;
   const {cluster, pods, stamp: now} = observed;
   const {spec, status: before, metadata} = cluster;
   const conditions = conditionsOf(input);
   const leader = members.find(({seat}) => seat?.isLeader)?.pod?.name;
-  const agreed = view.kind === 'agreed' ? view : undefined;
+  const agreed = agreement.kind === 'agreed' ? agreement : undefined;
   const isInvalid = input.mode === 'invalid';
   const versions = pods.flatMap(({version}) => version ?? []).toSorted(compareVersions);
   return {

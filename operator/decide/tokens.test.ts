@@ -12,7 +12,7 @@ const alone = {
   members: [one],
   template: {hash: 'hash'},
   set: {replicas: 1},
-  view: {kind: 'agreed'},
+  agreement: {kind: 'agreed'},
 } as unknown as Situation;
 const step: Plan = waiting({type: 'ScaleUp', step: 'AddPod', target: undefined, message: ''});
 

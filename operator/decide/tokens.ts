@@ -7,20 +7,10 @@
  * two servers run that do not believe each other. A round begins when the one before is over.
  * Source: docs/design/0050-operator.md.
  */
-import type {TokenPhase} from '#operator/objects/tokens.ts';
 import type {Action} from './decision.ts';
 import type {Member} from './members.ts';
 import type {Observation} from './observation.ts';
 import type {Plan, Situation} from './plan.ts';
-
-/** The Secret that the servers read their tokens from. */
-export interface TokenFacts {
-  readonly phase: TokenPhase;
-  /** How often it was written. */
-  readonly step: number;
-  /** Whether the servers end with the token that is wanted, when this change is over. */
-  readonly leadsToWanted: boolean;
-}
 
 /**
  * What makes the Secret of the tokens, or its copy, when one of them is not there. While a token
@@ -49,7 +39,7 @@ export function tokenSecrets({
 
 /** What is to be written next; undefined: nothing, or not yet. */
 export function tokenActions(
-  {observed, members, template, set, view}: Situation,
+  {observed, members, template, set, agreement}: Situation,
   plan: Plan | undefined,
 ): readonly Action[] {
   const {tokens, secrets} = observed;
@@ -61,7 +51,7 @@ export function tokenActions(
   if (isAlone && phase === 'single') return [{kind: 'write-tokens', step, to: 'wanted'}];
   const isRound =
     plan === undefined &&
-    view.kind === 'agreed' &&
+    agreement.kind === 'agreed' &&
     members.length === set.replicas &&
     members.every(one => one.isHealthy && one.pod?.templateHash === template.hash);
   if (!isRound) return [];

@@ -13,15 +13,15 @@ import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import {AdminError, type ServerAddress, type ServerAdmin} from '#operator/database/admin.ts';
 import {placeOf} from '#operator/decide/members.ts';
 import {idOf} from '#operator/decide/objects-wanted.ts';
-import type {Observation, PodFacts} from '#operator/decide/observation.ts';
-import {
-  isRecovering,
-  type RecoveryFacts,
-  type RecoverySource,
-  sourceOf,
-} from '#operator/decide/recovery.ts';
-import type {TokenFacts} from '#operator/decide/tokens.ts';
-import {type Answer, viewOf} from '#operator/decide/view.ts';
+import type {
+  Observation,
+  PodFacts,
+  RecoveryFacts,
+  RecoverySource,
+  TokenFacts,
+} from '#operator/decide/observation.ts';
+import {isRecovering, sourceOf} from '#operator/decide/recovery.ts';
+import {type Answer, agreementOf} from '#operator/decide/agreement.ts';
 import {hasReason, type Kind, type KubeApi} from '#operator/kubernetes/api.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
 import {textOfSecret} from '#operator/kubernetes/secret-text.ts';
@@ -135,8 +135,9 @@ async function databasesSeen(
   {admin}: ObserveOptions,
 ): Promise<Pick<RecoveryFacts, 'present' | 'offered'>> {
   const nothing = {present: undefined, offered: undefined};
-  const view = viewOf(clusterNameOf(cluster), answers);
-  const ordinal = view.kind === 'agreed' ? ordinalOfPeer(cluster, view.leader) : undefined;
+  const agreement = agreementOf(clusterNameOf(cluster), answers);
+  const ordinal =
+    agreement.kind === 'agreed' ? ordinalOfPeer(cluster, agreement.leader) : undefined;
   if (ordinal === undefined || password === undefined) return nothing;
   const server = {...placeOf({cluster, pods}, ordinal), password};
   try {

@@ -11,7 +11,7 @@ import {clusterObject} from '#operator/api/testing-cluster.ts';
 import type {CertificateMaker} from '#operator/certificates/certificates.ts';
 import {Operator} from '#operator/controllers/operator.ts';
 import {AdminError} from '#operator/database/admin.ts';
-import type {MemberReport} from '#operator/decide/view.ts';
+import type {MemberReport} from '#operator/decide/agreement.ts';
 import {ApiError, type ApiReason} from '#operator/kubernetes/api.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
 import {RetryingApi} from '#operator/kubernetes/retrying-api.ts';

@@ -14,7 +14,7 @@ import {
   type ServerAddress,
   type ServerAdmin,
 } from '#operator/database/admin.ts';
-import type {MemberReport} from '#operator/decide/view.ts';
+import type {MemberReport} from '#operator/decide/agreement.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import type {SeededRandom} from './seeded-random.ts';
 import type {VirtualTime} from './virtual-time.ts';

@@ -8,7 +8,7 @@
 import {setImmediate as turn} from 'node:timers/promises';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 
-interface Entry {
+interface Scheduled {
   readonly at: number;
   readonly order: number;
   readonly task: () => void;
@@ -20,7 +20,7 @@ const EPOCH_MS = Date.UTC(2026, 0, 1);
 export class VirtualTime implements Clock, Timers {
   #now = 0;
   #order = 0;
-  readonly #entries: Entry[] = [];
+  readonly #scheduled: Scheduled[] = [];
 
   now(): number {
     return EPOCH_MS + this.#now;
@@ -36,12 +36,12 @@ export class VirtualTime implements Clock, Timers {
   }
 
   after(delayMs: number, task: () => void): () => void {
-    const entry = {at: this.#now + Math.max(0, delayMs), order: this.#order++, task};
-    const place = this.#entries.findLastIndex(other => other.at <= entry.at) + 1;
-    this.#entries.splice(place, 0, entry);
+    const scheduled = {at: this.#now + Math.max(0, delayMs), order: this.#order++, task};
+    const place = this.#scheduled.findLastIndex(other => other.at <= scheduled.at) + 1;
+    this.#scheduled.splice(place, 0, scheduled);
     return () => {
-      const index = this.#entries.indexOf(entry);
-      if (index >= 0) this.#entries.splice(index, 1);
+      const index = this.#scheduled.indexOf(scheduled);
+      if (index >= 0) this.#scheduled.splice(index, 1);
     };
   }
 
@@ -59,9 +59,9 @@ export class VirtualTime implements Clock, Timers {
     for (;;) {
       await turn();
       if (until()) return true;
-      const next = this.#entries[0];
+      const next = this.#scheduled[0];
       if (next === undefined || next.at > end) break;
-      this.#entries.shift();
+      this.#scheduled.shift();
       this.#now = Math.max(this.#now, next.at);
       next.task();
     }

@@ -4,7 +4,7 @@ import {test} from 'node:test';
 import type {Condition} from '#operator/api/conditions.ts';
 import {textAt} from '#operator/api/kube-object.ts';
 import {AdminError} from '#operator/database/admin.ts';
-import type {MemberReport} from '#operator/decide/view.ts';
+import type {MemberReport} from '#operator/decide/agreement.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
 import {OperatorWorld} from './operator-world.ts';
 

@@ -12,18 +12,18 @@ import {canRemove, type Member, nameOf, successorOf} from '../members.ts';
 import {deletionOf, type Plan, type Situation, waiting} from '../plan.ts';
 
 export function planReplacement(situation: Situation): Plan | undefined {
-  const {members, view} = situation;
+  const {members, agreement} = situation;
   const target = members.find(member => isLost(member, situation));
   if (target?.pod === undefined) return undefined;
   const told = {type: 'Replace', target: target.pod.name} as const;
-  if (view.kind !== 'agreed') {
-    return waiting({...told, step: 'WaitForQuorum', message: view.message});
+  if (agreement.kind !== 'agreed') {
+    return waiting({...told, step: 'WaitForQuorum', message: agreement.message});
   }
-  if (target.seat !== undefined && !canRemove(members, view, target)) {
+  if (target.seat !== undefined && !canRemove(members, agreement, target)) {
     const message = `without ${nameOf(target)} no majority is healthy, or nobody is left`;
     return waiting({...told, step: 'Blocked', blockedBy: ['quorum'], message});
   }
-  const under = {leader: view.leader, term: view.term};
+  const under = {leader: agreement.leader, term: agreement.term};
   if (target.seat?.isLeader === true) {
     const to = successorOf(members, target);
     const message = `${nameOf(target)} hands over to ${to === undefined ? 'nobody' : nameOf(to)}`;

@@ -9,25 +9,26 @@
 import {peerAddressOf} from '#operator/objects/names.ts';
 import {canRemove, type Member, nameOf, successorOf} from '../members.ts';
 import {type Plan, type Situation, waiting} from '../plan.ts';
-import type {View} from '../view.ts';
+import type {Agreement} from '../agreement.ts';
 
-type Agreed = Extract<View, {kind: 'agreed'}>;
+type Agreed = Extract<Agreement, {kind: 'agreed'}>;
 
 export function planScale(situation: Situation): Plan | undefined {
-  const {observed, view, set} = situation;
+  const {observed, agreement, set} = situation;
   const wanted = observed.cluster.spec.replicas;
-  if (view.kind !== 'agreed') {
+  if (agreement.kind !== 'agreed') {
     // Before the first leader there is nothing to keep, and nobody to ask.
     return undefined;
   }
-  if (wanted < set.replicas) return planDown(situation, view);
+  if (wanted < set.replicas) return planDown(situation, agreement);
   const stray = situation.members.find(({ordinal}) => ordinal >= set.replicas);
-  if (stray?.seat !== undefined && stray.pod === undefined) return forget(stray, situation, view);
-  return planJoin(situation, view) ?? planUp(situation, wanted);
+  if (stray?.seat !== undefined && stray.pod === undefined)
+    return forget(stray, situation, agreement);
+  return planJoin(situation, agreement) ?? planUp(situation, wanted);
 }
 
 /** A pod that is no member is made one. */
-export function planJoin({observed, members, set}: Situation, view: Agreed): Plan | undefined {
+export function planJoin({observed, members, set}: Situation, agreement: Agreed): Plan | undefined {
   const {cluster} = observed;
   const joining = members.find(
     ({ordinal, seat, pod}) =>
@@ -55,7 +56,7 @@ export function planJoin({observed, members, set}: Situation, view: Agreed): Pla
     actions: [
       {
         kind: 'add-peer',
-        under: {leader: view.leader, term: view.term},
+        under: {leader: agreement.leader, term: agreement.term},
         peerId: joining.peerId,
         address: peerAddressOf(cluster, joining.ordinal),
         name,
@@ -81,7 +82,7 @@ function planUp({members, set}: Situation, wanted: number): Plan | undefined {
   };
 }
 
-function planDown(situation: Situation, view: Agreed): Plan {
+function planDown(situation: Situation, agreement: Agreed): Plan {
   const {members, set} = situation;
   const ordinal = set.replicas - 1;
   const victim = members.find(member => member.ordinal === ordinal);
@@ -95,26 +96,26 @@ function planDown(situation: Situation, view: Agreed): Plan {
       told: [{reason: 'ScalingDown', message}],
     };
   }
-  return leave(victim, situation, view, told);
+  return leave(victim, situation, agreement, told);
 }
 
 /** Its pod went without it, as when somebody else scaled the stateful set. */
-function forget(stray: Member, situation: Situation, view: Agreed): Plan {
-  return leave(stray, situation, view, {type: 'ScaleDown', target: nameOf(stray)});
+function forget(stray: Member, situation: Situation, agreement: Agreed): Plan {
+  return leave(stray, situation, agreement, {type: 'ScaleDown', target: nameOf(stray)});
 }
 
 function leave(
   victim: Member,
   {members}: Situation,
-  view: Agreed,
+  agreement: Agreed,
   told: {readonly type: 'ScaleDown'; readonly target: string},
 ): Plan {
   const name = nameOf(victim);
-  if (!canRemove(members, view, victim)) {
+  if (!canRemove(members, agreement, victim)) {
     const message = `${name} stays: without it no majority is healthy`;
     return waiting({...told, step: 'Blocked', blockedBy: ['quorum'], message});
   }
-  const under = {leader: view.leader, term: view.term};
+  const under = {leader: agreement.leader, term: agreement.term};
   if (victim.seat?.isLeader === true) {
     const to = successorOf(members, victim);
     const message = `${name} hands over to ${to === undefined ? 'nobody' : nameOf(to)}`;

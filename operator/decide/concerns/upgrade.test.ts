@@ -10,7 +10,7 @@ import type {Action} from '../decision.ts';
 import {type Member, membersOf} from '../members.ts';
 import type {Observation, PodFacts} from '../observation.ts';
 import type {Situation} from '../plan.ts';
-import type {Answer} from '../view.ts';
+import type {Answer} from '../agreement.ts';
 import {planUpgrade} from './upgrade.ts';
 
 const object = clusterObject({replicas: 3});
@@ -59,8 +59,8 @@ function actionsAbout(
     claims: [],
     answers: new Map(answers.map((answer, ordinal) => [peerIdOf(cluster, ordinal), answer])),
   } satisfies Partial<Observation> as unknown as Observation;
-  const view = {kind: 'unknown', why: 'no-leader', message: 'nobody leads'} as const;
-  const members: readonly Member[] = membersOf(seen, view);
+  const agreement = {kind: 'unknown', why: 'no-leader', message: 'nobody leads'} as const;
+  const members: readonly Member[] = membersOf(seen, agreement);
   const template = podTemplate(cluster, {initial: [0, 1, 2], restartAt: undefined});
   const set = {
     uid: 'set',
@@ -68,7 +68,7 @@ function actionsAbout(
     isTerminating: false,
     claimSizes: new Map<string, string>(),
   };
-  const situation: Situation = {observed: seen, view, members, template, set};
+  const situation: Situation = {observed: seen, agreement, members, template, set};
   return planUpgrade(situation)?.actions ?? [];
 }
 

@@ -33,10 +33,13 @@ export function planUpgrade(situation: Situation): Plan | undefined {
 }
 
 /** Made from the wanted template, and not well although its time is over. */
-function isOverdue({pod, isHealthy}: PodMember, {observed, template, view}: Situation): boolean {
+function isOverdue(
+  {pod, isHealthy}: PodMember,
+  {observed, template, agreement}: Situation,
+): boolean {
   if (pod.templateHash !== template.hash || pod.isTerminating) return false;
-  // Without an agreed view nobody is healthy, and a pod that is ready is no worse than before.
-  if (view.kind === 'agreed' ? isHealthy : pod.isReady) return false;
+  // Without an agreement nobody is healthy, and a pod that is ready is no worse than before.
+  if (agreement.kind === 'agreed' ? isHealthy : pod.isReady) return false;
   const {podStartDeadline} = observed.cluster.spec.upgrade;
   return (
     observed.nowMs - Math.max(pod.createdMs, pod.readyChangedMs) > durationMs(podStartDeadline)
@@ -45,11 +48,11 @@ function isOverdue({pod, isHealthy}: PodMember, {observed, template, view}: Situ
 
 /** Whether deleting an outdated pod takes nothing away that works. */
 function isReplaceable(member: PodMember, situation: Situation): boolean {
-  const {observed, view, members} = situation;
+  const {observed, agreement, members} = situation;
   const {pod} = member;
   if (pod.isReady || pod.isTerminating) return false;
   if (pod.isBroken) return true;
-  if (view.kind === 'agreed') return canSpare(members, view, member);
+  if (agreement.kind === 'agreed') return canSpare(members, agreement, member);
   if (waitsToBegin(situation)) return true;
   const {podStartDeadline} = observed.cluster.spec.upgrade;
   const since = Math.max(pod.createdMs, pod.readyChangedMs);
@@ -86,7 +89,7 @@ function next(
   own: readonly PodMember[],
   outdated: readonly PodMember[],
 ): Plan | undefined {
-  const {view, members, template} = situation;
+  const {agreement, members, template} = situation;
   const [target] = outdated.toSorted(
     (a, b) => Number(a.seat?.isLeader) - Number(b.seat?.isLeader) || b.ordinal - a.ordinal,
   );
@@ -97,7 +100,7 @@ function next(
     const message = `${nameOf(target)} waits for: ${blockedBy.join(', ')}`;
     return waiting({...told, step: 'Wait', blockedBy, message});
   }
-  if (target.seat?.isLeader !== true || view.kind !== 'agreed' || own.length === 1) {
+  if (target.seat?.isLeader !== true || agreement.kind !== 'agreed' || own.length === 1) {
     return restart(target, 'it is not as the spec says');
   }
   const isNew = ({pod}: Member): boolean => pod?.templateHash === template.hash;
@@ -109,7 +112,7 @@ function next(
     actions: [
       {
         kind: 'transfer-leader',
-        under: {leader: view.leader, term: view.term},
+        under: {leader: agreement.leader, term: agreement.term},
         to: to.peerId,
       },
     ],
@@ -128,17 +131,17 @@ function restart({pod}: PodMember, why: string): Plan {
 
 /** Names of predicates that do not hold; `svc.io/disable-predicates` passes over them. */
 function obstacles(
-  {observed, view, members, template, set}: Situation,
+  {observed, agreement, members, template, set}: Situation,
   own: readonly PodMember[],
   target: PodMember,
 ): readonly string[] {
   const {upgrade} = observed.cluster.spec;
   const others = own.filter(({ordinal}) => ordinal !== target.ordinal);
   const settledMs = observed.nowMs - upgrade.settleSeconds * 1_000;
-  const isAgreed = view.kind === 'agreed';
+  const isAgreed = agreement.kind === 'agreed';
   const predicates: Readonly<Record<string, boolean>> = {
     'leader-known': isAgreed || own.length === 1,
-    quorum: !isAgreed || canSpare(members, view, target),
+    quorum: !isAgreed || canSpare(members, agreement, target),
     'all-present': own.length === set.replicas && others.every(({seat}) => seat !== undefined),
     'others-healthy': others.every(({isHealthy}) => isHealthy),
     'nothing-terminating': own.every(({pod}) => !pod.isTerminating),

@@ -44,7 +44,7 @@ export type Answer =
   /** It does not accept the password of root. */
   | {readonly kind: 'refused'; readonly message: string};
 
-export interface ViewMember {
+export interface AgreedMember {
   readonly id: string;
   readonly isVoter: boolean;
   readonly isLeader: boolean;
@@ -52,12 +52,12 @@ export interface ViewMember {
   readonly isStuck: boolean;
 }
 
-export type View =
+export type Agreement =
   | {
       readonly kind: 'agreed';
       readonly term: number;
       readonly leader: string;
-      readonly members: readonly ViewMember[];
+      readonly members: readonly AgreedMember[];
     }
   | {
       readonly kind: 'unknown';
@@ -73,7 +73,7 @@ export function majorityOf(voters: number): number {
  * @param answers - By the peer id that each server must have; one that says another name, or that
  *   of another cluster, is not counted at all.
  */
-export function viewOf(clusterName: string, answers: ReadonlyMap<string, Answer>): View {
+export function agreementOf(clusterName: string, answers: ReadonlyMap<string, Answer>): Agreement {
   const reports = [...answers].flatMap(([expected, answer]) =>
     answer.kind === 'report' && isOwn(answer.report, clusterName, expected) ? [answer.report] : [],
   );
@@ -115,6 +115,6 @@ export function isOwn(report: MemberReport, clusterName: string, expected: strin
   return report.clusterName === clusterName && report.peerId === expected;
 }
 
-function unknown(why: Extract<View, {kind: 'unknown'}>['why'], message: string): View {
+function unknown(why: Extract<Agreement, {kind: 'unknown'}>['why'], message: string): Agreement {
   return {kind: 'unknown', why, message};
 }

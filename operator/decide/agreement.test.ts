@@ -1,7 +1,7 @@
 /** Whom the operator believes: tables of answers, and what comes of them. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {type Answer, type MemberReport, viewOf} from './view.ts';
+import {type Answer, type MemberReport, agreementOf} from './agreement.ts';
 
 const voters = ['a', 'b', 'c'];
 
@@ -28,8 +28,8 @@ function report(peerId: string, more: Partial<MemberReport> = {}): Answer {
 const silent: Answer = {kind: 'silent', message: 'no route'};
 
 function seen(...answers: readonly (readonly [string, Answer])[]): string {
-  const view = viewOf('db', new Map(answers));
-  return view.kind === 'agreed' ? `${view.leader} in ${view.term}` : view.why;
+  const agreement = agreementOf('db', new Map(answers));
+  return agreement.kind === 'agreed' ? `${agreement.leader} in ${agreement.term}` : agreement.why;
 }
 
 const cases: readonly (readonly [string, readonly (readonly [string, Answer])[], string])[] = [
