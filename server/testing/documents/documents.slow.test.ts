@@ -3,6 +3,7 @@ import {runsAsWritten} from './runs-as-written.ts';
 
 for (const page of [
   'README.md',
+  'docs/getting-started.md',
   'docs/http.md',
   'docs/isolation.md',
   'docs/durability.md',
