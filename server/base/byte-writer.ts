@@ -39,12 +39,6 @@ export class ByteWriter {
     this.bytes[this.length++] = value;
   }
 
-  uint16LE(value: number): void {
-    this.reserve(2);
-    this.bytes[this.length++] = value;
-    this.bytes[this.length++] = value >>> 8;
-  }
-
   uint32LE(value: number): void {
     this.reserve(4);
     this.bytes[this.length++] = value;

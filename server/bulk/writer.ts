@@ -156,7 +156,7 @@ export class BulkWriter {
       from,
       to,
     };
-    if (type.type.compressedProperties.length > 0) this.#putFolded(type, {rid, header, size});
+    if (type.type.compressedProperties.length > 0) this.#putCompressed(type, {rid, header, size});
     else {
       operations.open(recordKeyBytes, size);
       putRecordKey(operations.bytes, operations.keyAt, rid);
@@ -169,7 +169,7 @@ export class BulkWriter {
   }
 
   /** Puts a record whose type compresses values: its own bytes and the values kept outside. */
-  #putFolded(
+  #putCompressed(
     {type}: BulkType,
     {rid, header, size}: {readonly rid: Rid; readonly header: RecordHeader; readonly size: number},
   ): void {

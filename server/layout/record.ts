@@ -82,18 +82,6 @@ export function recordVersionOf(bytes: Uint8Array, offset: number): number {
   return readInt32(bytes, offset + 10) >>> 0;
 }
 
-export function recordHeader(bytes: Uint8Array, offset: number): RecordHeader {
-  const kind = recordKindOf(bytes, offset);
-  const header = {
-    kind,
-    typeId: recordTypeId(bytes, offset),
-    schemaVersion: readInt32(bytes, offset + 6) >>> 0,
-    recordVersion: recordVersionOf(bytes, offset),
-  };
-  if (kind !== 'edge') return header;
-  return {...header, from: edgeFrom(bytes, offset), to: edgeTo(bytes, offset)};
-}
-
 /** Start of an edge; call for edges only. */
 export function edgeFrom(bytes: Uint8Array, offset: number): Rid {
   return ridAt(bytes, offset + headerBytes);

@@ -119,11 +119,6 @@ export class ChangeStream {
     this.#schema = new CatalogSchema(new Catalog(), names);
   }
 
-  /** Readers that are open. */
-  get readerCount(): number {
-    return this.#readers.size;
-  }
-
   /** Bytes that are kept for readers, about. */
   get bytes(): number {
     return this.#bytes;

@@ -140,11 +140,11 @@ export class CompressedValueReader implements CompressedValueSource {
 
   /** The record with the values that are asked for as they are. */
   decompress(record: StoredRecord): StoredRecord {
-    return record.isCompressed ? (this.unfoldAll([record])[0] ?? record) : record;
+    return record.isCompressed ? (this.decompressAll([record])[0] ?? record) : record;
   }
 
   /** Works like `decompress`, and reads all that lies outside the records at once. */
-  unfoldAll<R extends StoredRecord | undefined>(records: readonly R[]): readonly R[] {
+  decompressAll<R extends StoredRecord | undefined>(records: readonly R[]): readonly R[] {
     const asked = records.map(record =>
       record?.isCompressed === true ? this.#asked(record) : none,
     );

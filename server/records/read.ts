@@ -1,18 +1,11 @@
 /**
  * Records, buckets and edges as of a snapshot (with own writes where the reader is a transaction).
  *
- * Records come as StoredRecord over bytes that are theirs; a scan looks at each record in place
- * first and copies those that pass. Edges come as rows of adjacency keys.
+ * Records come as StoredRecord over bytes that are theirs; those that are kept are packed
+ * together. Edges come as rows of adjacency keys.
  */
 import {EdgeCursor, type EdgeDirection, edgeRanges} from '#server/indexes/edge-cursor.ts';
-import {RowWalker} from '#server/indexes/row-walker.ts';
-import {
-  bucketRange,
-  putRecordKey,
-  recordKey,
-  recordKeyBytes,
-  ridOfRecordKey,
-} from '#server/layout/record-key.ts';
+import {putRecordKey, recordKey, recordKeyBytes} from '#server/layout/record-key.ts';
 import type {RecordSchema} from '#server/layout/record.ts';
 import {StoredRecord} from '#server/layout/stored-record.ts';
 import type {Rid} from '#server/model/value.ts';
@@ -67,7 +60,7 @@ export function loadMany(
 ): readonly (StoredRecord | undefined)[] {
   if (rids.length === 0) return [];
   if (rids.length === 1) return [loadRecord(reader, schema, rids[0] as Rid, compressed)];
-  let hasFolds = false;
+  let hasCompressed = false;
   const records: (StoredRecord | undefined)[] = [];
   // Buffers as large as the records may be expected to be: most calls are for a few of them.
   const arena = new Arena(Math.min(arenaBytes, rids.length * recordBytesExpected));
@@ -86,13 +79,15 @@ export function loadMany(
       else {
         const place = {offset: start, length: valueLength};
         const record = new StoredRecord(rid, rows.buffer, schema, place);
-        hasFolds ||= record.isCompressed;
+        hasCompressed ||= record.isCompressed;
         records.push(arena.keep(record));
       }
       at = start + (absent ? 0 : valueLength);
     }
   }
-  return hasFolds ? (compressed ?? new CompressedValueReader(reader)).unfoldAll(records) : records;
+  return hasCompressed
+    ? (compressed ?? new CompressedValueReader(reader)).decompressAll(records)
+    : records;
 }
 
 /** Packs kept records into shared chunks: one allocation for many of them. */
@@ -116,65 +111,6 @@ class Arena {
     const place = {offset: this.used, length};
     this.used += length;
     return new StoredRecord(record.rid, this.chunk, record.schema, place);
-  }
-}
-
-export interface BucketScanOptions {
-  readonly descending?: boolean;
-  /** Looks at a record in place; it must not be kept. Undefined: all pass. */
-  readonly test?: ((record: StoredRecord) => boolean) | undefined;
-  /** Only records of these types (a bucket may hold others); undefined: all. */
-  readonly typeIds?: ReadonlySet<number> | undefined;
-}
-
-/** Records of buckets, one bucket behind the other, each in order of creation (or its reverse). */
-export class BucketScan {
-  private readonly walker: RowWalker;
-  private readonly schema: RecordSchema;
-  private readonly options: BucketScanOptions;
-  private readonly arena = new Arena(arenaBytes);
-  private readonly compressed: CompressedValueReader;
-
-  constructor(
-    reader: Reader,
-    schema: RecordSchema,
-    bucketIds: readonly number[],
-    options: BucketScanOptions = {},
-  ) {
-    const ordered = options.descending === true ? [...bucketIds].reverse() : bucketIds;
-    this.walker = new RowWalker(reader, ordered.map(bucketRange), {
-      reverse: options.descending ?? false,
-    });
-    this.schema = schema;
-    this.options = options;
-    this.compressed = new CompressedValueReader(reader);
-  }
-
-  /**
-   * The next 1 to `max` records that pass, or undefined at the end.
-   *
-   * @param rowsMax - Looks at most at that many rows: an empty portion means "go on", so that a
-   * scan that passes nothing can be interrupted.
-   */
-  next(max: number, rowsMax = Number.MAX_SAFE_INTEGER): readonly StoredRecord[] | undefined {
-    const {walker, schema} = this;
-    const {test, typeIds} = this.options;
-    const records: StoredRecord[] = [];
-    for (let looked = 0; records.length < max; looked++) {
-      if (looked === rowsMax) return records;
-      if (!walker.next()) return records.length === 0 ? undefined : records;
-      const rid = ridOfRecordKey(walker.bytes, walker.keyStart);
-      const place = {offset: walker.keyEnd, length: walker.end - walker.keyEnd};
-      const record = new StoredRecord(rid, walker.bytes, schema, place, this.compressed);
-      if (typeIds !== undefined && !typeIds.has(record.typeId)) continue;
-      if (test !== undefined && !test(record)) continue;
-      records.push(this.compressed.decompress(this.arena.keep(record)));
-    }
-    return records;
-  }
-
-  close(): void {
-    this.walker.close();
   }
 }
 

@@ -27,7 +27,8 @@ import {
   type SchemaStep,
 } from '#server/testing/worlds/record-world.ts';
 import type {RecordWriter} from './records.ts';
-import {BucketScan, edgesOf} from './read.ts';
+import {edgesOf} from './read.ts';
+import {BucketScan} from './testing-bucket-scan.ts';
 
 const world = await RecordWorld.open();
 after(() => world.close());

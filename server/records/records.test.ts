@@ -20,7 +20,8 @@ import {Rid, type Value} from '#server/model/value.ts';
 import type {Reader} from '#server/storage/store.ts';
 import {RecordDatabase, RecordWorld, type SchemaStep} from '#server/testing/worlds/record-world.ts';
 import {IndexBuild} from './build.ts';
-import {BucketScan, edgesOf, loadMany, loadRecord} from './read.ts';
+import {edgesOf, loadMany, loadRecord} from './read.ts';
+import {BucketScan} from './testing-bucket-scan.ts';
 import {RecordWriter} from './records.ts';
 
 const engine = await RecordWorld.open();

@@ -422,7 +422,7 @@ export class RecordWriter {
       const bytes = Buffer.allocUnsafe(length);
       builder.writeTo(bytes, 0, header);
       const record = new StoredRecord(rid, bytes, schema);
-      this.putFolded(type, record);
+      this.putCompressed(type, record);
       return record;
     }
     const {chunk, from: offset} = this.transaction.room(recordKeyText(rid), length);
@@ -434,7 +434,7 @@ export class RecordWriter {
    * Puts the record as it is to be stored, and what lies beside it. What lay beside it before goes,
    * but for values that are still the same: those are not written again.
    */
-  private putFolded(type: CatalogType, record: StoredRecord): void {
+  private putCompressed(type: CatalogType, record: StoredRecord): void {
     const {transaction} = this;
     const {rid} = record;
     const before = this.propertiesBeside(rid);

@@ -7,7 +7,7 @@
  *
  * Source: docs/cluster-connections.md.
  */
-import {createHash, pbkdf2, timingSafeEqual} from 'node:crypto';
+import {pbkdf2} from 'node:crypto';
 import {promisify} from 'node:util';
 import {Refusal} from '#server/base/errors.ts';
 
@@ -58,15 +58,6 @@ export async function clusterTokens(sources: ClusterTokenSources): Promise<Clust
   const salt = `svc cluster token\0${clusterName}`;
   const key = await pbkdf2Async(rootPassword, salt, iterations, keyBytes, 'sha256');
   return {token: key.toString('base64url'), alsoAccepted: []};
-}
-
-/** Compares in a time that tells nothing about either. */
-export function isSameToken(left: string, right: string): boolean {
-  return timingSafeEqual(digest(left), digest(right));
-}
-
-function digest(token: string): Buffer {
-  return createHash('sha256').update(token, 'utf8').digest();
 }
 
 /** One a line; the first is this server's own. */
