@@ -12,7 +12,7 @@ import assert from 'node:assert/strict';
 import {Catalog} from '#server/catalog/catalog.ts';
 import {createType} from '#server/catalog/change-type.ts';
 import {Batch} from '#server/execution/batch.ts';
-import {Frame} from '#server/execution/closure.ts';
+import {RowCursor} from '#server/execution/closure.ts';
 import {contextOutside} from '#server/execution/empty-graph.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
@@ -147,14 +147,14 @@ function expressionMicros(rounds: number): {
       ['name', `person ${at % 13}`],
     ]);
   });
-  const frame = new Frame(contextOutside(catalog, still), new Batch([rows], batchRows));
+  const cursor = new RowCursor(contextOutside(catalog, still), new Batch([rows], batchRows));
   const timed = (way: PlanPreparation): number => {
     const compiled = expressions.map(each => way.expression(each));
     return microsOfEach(batches, () => {
       for (const each of compiled) {
         for (let row = 0; row < batchRows; row += 1) {
-          frame.row = row;
-          each(frame);
+          cursor.row = row;
+          each(cursor);
         }
       }
     });

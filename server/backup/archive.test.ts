@@ -20,7 +20,7 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {crc32, deflateRawSync} from 'node:zlib';
 import {Refusal} from '#server/base/errors.ts';
-import {ZipFrames} from '#server/platform/zip-frames.ts';
+import {ZipHeaders} from '#server/platform/zip-headers.ts';
 import {
   type ArchivedFile,
   decodeManifest,
@@ -382,12 +382,12 @@ function digest(bytes: Uint8Array): string {
 }
 
 test('an archive of more than 4 GiB has the fields of ZIP64', () => {
-  const frames = new ZipFrames();
+  const headers = new ZipHeaders();
   const bytes = 5 * 2 ** 30;
-  frames.stored({name: 'a', bytes, checksum: 1});
-  frames.beginDeflated('b', bytes);
-  frames.endDeflated({bytes, compressed: bytes - 1, checksum: 2});
-  const end = frames.end();
+  headers.stored({name: 'a', bytes, checksum: 1});
+  headers.beginDeflated('b', bytes);
+  headers.endDeflated({bytes, compressed: bytes - 1, checksum: 2});
+  const end = headers.end();
   assert.equal(end.readUInt32LE(0), 0x02014b50);
   // The second entry's extra field: both sizes and the place, since none fits into 32 bits.
   const second = 46 + 1 + 20;

@@ -65,7 +65,7 @@ function minuteAt(at: number, timeZone: string): number {
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
-/** A formatter costs a hundred times as much to make as to use. */
+/** A formatter costs many times as much to make as to use. */
 function clockOf(timeZone: string): Intl.DateTimeFormat {
   const known = clocks.get(timeZone);
   if (known !== undefined) return known;

@@ -22,7 +22,7 @@ export interface BackupSchedulerOptions {
   readonly logger: Logger;
   /**
    * The time zone of schedules: a name of the IANA data base. Asked when there is a schedule, since
-   * the first question takes 5 MB of memory.
+   * the first question loads the tables of all zones.
    */
   readonly timeZone: () => string;
   /** Names of those that are open here. */

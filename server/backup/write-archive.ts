@@ -15,7 +15,7 @@ import {syncDirectory} from './directory.ts';
 import {ArchiveKey} from './archive/archive-cipher.ts';
 import {ArchiveOutput} from './archive/archive-output.ts';
 import {type Deflate, DeflatedPieces, pieceBytes, PieceMemory} from './archive/deflated-pieces.ts';
-import {ZipFrames} from '#server/platform/zip-frames.ts';
+import {ZipHeaders} from '#server/platform/zip-headers.ts';
 import {
   type ArchivedFile,
   type ArchiveManifest,
@@ -100,7 +100,7 @@ class ArchiveWriter {
   readonly #order: ArchiveOrder;
   readonly #means: ArchiveMeans;
   readonly #output: ArchiveOutput;
-  readonly #frames = new ZipFrames();
+  readonly #headers = new ZipHeaders();
   readonly #memory: PieceMemory;
   readonly #startedAt: number;
   #total = 0;
@@ -131,13 +131,13 @@ class ArchiveWriter {
   async writeManifest(files: readonly ArchivedFile[], key: ArchiveKey | undefined): Promise<void> {
     const manifest = {...this.#order.manifest, files};
     const bytes = encodeManifest(manifest, key && (text => key.sign(text)));
-    const header = this.#frames.stored({
+    const header = this.#headers.stored({
       name: manifestName,
       bytes: bytes.length,
       checksum: crc32(bytes),
     });
     await this.#output.write(Buffer.concat([header, bytes]));
-    await this.#output.write(this.#frames.end());
+    await this.#output.write(this.#headers.end());
   }
 
   async #writeFile(source: SourceFile): Promise<ArchivedFile> {
@@ -154,7 +154,7 @@ class ArchiveWriter {
     for (let at = 0; at < source.bytes; at += pieceBytes) {
       checksum = crc32(source.read(piece, at), checksum);
     }
-    await this.#output.write(this.#frames.stored({...source.facts, checksum}));
+    await this.#output.write(this.#headers.stored({...source.facts, checksum}));
     for (let at = 0; at < source.bytes; at += pieceBytes) {
       const bytes = source.read(piece, at);
       see(bytes);
@@ -164,7 +164,7 @@ class ArchiveWriter {
   }
 
   async #deflate(source: SourceFile, see: (piece: Buffer) => void): Promise<void> {
-    await this.#output.write(this.#frames.beginDeflated(source.name, source.bytes));
+    await this.#output.write(this.#headers.beginDeflated(source.name, source.bytes));
     const {deflate} = this.#means;
     const pieces = new DeflatedPieces(this.#order, deflate, bytes => this.#output.write(bytes));
     let checksum = 0;
@@ -177,7 +177,7 @@ class ArchiveWriter {
     }
     const compressed = await pieces.finish();
     const sizes = {bytes: source.bytes, compressed, checksum};
-    await this.#output.write(this.#frames.endDeflated(sizes));
+    await this.#output.write(this.#headers.endDeflated(sizes));
   }
 
   async #advance(bytes: number): Promise<void> {

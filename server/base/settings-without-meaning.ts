@@ -22,7 +22,7 @@ export const settingsWithoutMeaning: Readonly<Record<string, string>> = {
   'svc.ha.snapshotWatchdogTimeout':
     'an install that brings nothing for svc.ha.snapshotDownloadTimeout is begun anew',
   'svc.ha.snapshotInstallBackupWaitMs':
-    'a backup reads a view of its own, which an install does not disturb',
+    'a backup reads a snapshot of its own, which an install does not disturb',
   'svc.ha.tsMaxSealedInlineSize': 'all data travels in the log or in a snapshot, none beside them',
   'svc.ha.errorRetries':
     'what may be repeated is repeated by the command line, see svc.ha.clientElectionRetryCount',

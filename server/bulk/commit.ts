@@ -171,7 +171,7 @@ export class BulkCommits {
       const holder = ridOfEntry(true, value, 0);
       throw withLine(duplicateRefusal(found.index.name, keys, holder), found.line);
     });
-    const since = session.viewIndex;
+    const since = session.snapshotIndex;
     if (this.#areOurs(since) && !this.#isUnderWay(texts, since)) return;
     for (const key of uniqueKeys) {
       const unique = {index: key.index.name, text: ''};
@@ -202,7 +202,7 @@ export class BulkCommits {
     const ends = [...given.values()];
     if (ends.length === 0) return;
     const keys = ends.map(({rid}) => recordKey(rid));
-    const since = session.viewIndex;
+    const since = session.snapshotIndex;
     this.#lookUp(session, keys.map(keyText), (at, value) => {
       const end = ends[at];
       assert(end !== undefined, 'a looked up key has an end');
@@ -223,7 +223,7 @@ export class BulkCommits {
         const keys = `[${ridText(from)},${ridText(to)}]`;
         throw withLine(duplicateRefusal(`${typeName}[@out,@in]`, keys, found), line);
       }
-      into.push({kind: 'range-untouched', ...range, since: session.viewIndex});
+      into.push({kind: 'range-untouched', ...range, since: session.snapshotIndex});
     }
   }
 

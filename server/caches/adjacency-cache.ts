@@ -260,7 +260,7 @@ export class AdjacencyCache implements ChangeListener, PackedAdjacency {
         await timers.yield();
         const reader = database.read();
         try {
-          const base = reader.viewIndex;
+          const base = reader.snapshotIndex;
           // What was told of may have been taken back since.
           if (base < Math.min(told, this.#reportedIndex)) continue;
           const chunk = await this.#pack(slot, reader);

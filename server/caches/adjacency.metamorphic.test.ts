@@ -170,7 +170,7 @@ class History {
     const {context} = this.#database;
     const plain = new GraphReader(reader, context);
     const packed = new GraphReader(reader, context, kept(this.#snapshot));
-    const sent = new SharedAdjacency(structuredClone(this.#snapshot.share(reader.viewIndex)));
+    const sent = new SharedAdjacency(structuredClone(this.#snapshot.share(reader.snapshotIndex)));
     const elsewhere = new GraphReader(reader, context, kept(sent));
     const names = choices[this.#roll(choices.length)] ?? [];
     const direction = directions[this.#roll(directions.length)] ?? 'out';

@@ -1,17 +1,17 @@
 /**
  * The columns that are kept of one database, and for which store snapshots they hold.
  *
- * Columns are built from the snapshot of the run that first profits, a segment at a time, and kept
- * right by the change feed: what an entry changes behind the state that a segment shows is
+ * Columns are built from the snapshot of the run that first profits, a row group at a time, and
+ * kept right by the change feed: what an entry changes behind the state that a row group shows is
  * remembered by row, and the next run reads those rows from its own snapshot and puts them in
- * place, in the same turn in which it uses the segment. So a run that was given a segment has the
- * state of its own snapshot, whatever is written beside it; a run with an older snapshot than the
- * segment reads the records. Nothing here awaits: a segment is used in the turn in which it was
- * asked for.
+ * place, in the same turn in which it uses the row group. So a run that was given a row group has
+ * the state of its own snapshot, whatever is written beside it; a run with an older snapshot than
+ * the row group reads the records. Nothing here awaits: a row group is used in the turn in which it
+ * was asked for.
  *
  * Why so: docs/design/0011-columns-beside-the-store.md.
  *
- * Invariant W1: a segment that is handed out shows exactly the rows of the snapshot it was asked
+ * Invariant W1: a row group that is handed out shows exactly the rows of the snapshot it was asked
  * for.
  */
 import {
@@ -25,25 +25,25 @@ import type {ChangeListener, ChangeSubscription} from '#server/transactions/chan
 import type {LogIndex} from '#server/transactions/commit.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
-import {Column, Segment, segmentRows} from './segment.ts';
+import {Column, RowGroup, rowGroupRows} from './row-group.ts';
 import {TextCodes} from './text-codes.ts';
 import type {Droppable, CacheMemory} from './cache-memory.ts';
 
-/** More changed rows are not read one by one: the segment is built anew. */
+/** More changed rows are not read one by one: the row group is built anew. */
 const patchedRowsMax = 1_024;
 /** More are not even remembered. */
 const changedRowsMax = 8_192;
 
-/** What is known of one segment's place. */
+/** What is known of one row group's place. */
 class Slot implements Droppable {
-  segment: Segment | undefined;
-  /** The state that the segment shows. */
+  group: RowGroup | undefined;
+  /** The state that the row group shows. */
   base: LogIndex = 0;
   /** The rows are the same in every snapshot from this index to `base`. */
   stableFrom: LogIndex;
   /** Rows changed by entries behind `unknownUntil`, by the last of them. */
   readonly changes = new Map<number, LogIndex>();
-  /** Which rows changed up to here nobody knows: no segment of an older snapshot can be kept. */
+  /** Which rows changed up to here nobody knows: no row group of an older snapshot can be kept. */
   unknownUntil: LogIndex;
 
   constructor(unknownUntil: LogIndex) {
@@ -56,21 +56,21 @@ class Slot implements Droppable {
     this.changes.clear();
     this.unknownUntil = index;
     this.stableFrom = index;
-    this.segment = undefined;
+    this.group = undefined;
   }
 
   drop(): void {
-    this.segment = undefined;
+    this.group = undefined;
   }
 
-  install(segment: Segment, snapshot: LogIndex): void {
-    const isNewer = this.segment === undefined || snapshot >= this.base;
+  install(group: RowGroup, snapshot: LogIndex): void {
+    const isNewer = this.group === undefined || snapshot >= this.base;
     if (snapshot < this.unknownUntil || !isNewer) return;
-    this.segment = segment;
+    this.group = group;
     this.reached(snapshot);
   }
 
-  /** The segment shows the state of `snapshot` now. */
+  /** The row group shows the state of `snapshot` now. */
   reached(snapshot: LogIndex): void {
     if (this.changes.size > 0) this.stableFrom = snapshot;
     this.base = snapshot;
@@ -79,9 +79,10 @@ class Slot implements Droppable {
 }
 
 /**
- * What a run is to do at a place: use the segment, build it from its snapshot, or read the records.
+ * What a run is to do at a place: use the row group, build it from its snapshot, or read the
+ * records.
  */
-export type Found = Segment | 'build' | 'records';
+export type Found = RowGroup | 'build' | 'records';
 
 export class ColumnCache {
   readonly #database: Database;
@@ -155,8 +156,8 @@ export class ColumnCache {
         const slots = this.#slots.get(bucketOfRecordKey(bytes, at));
         if (slots === undefined) return;
         const position = positionOfRecordKey(bytes, at);
-        const row = position % segmentRows;
-        const slot = slots.get((position - row) / segmentRows);
+        const row = position % rowGroupRows;
+        const slot = slots.get((position - row) / rowGroupRows);
         slot?.changes.set(row, index);
         if (slot === undefined || slot.changes.size <= changedRowsMax) return;
         this.#memory.forget(slot);
@@ -201,65 +202,65 @@ export class BucketColumns {
   constructor(options: BucketOptions) {
     this.#options = options;
     this.#run = options.memory.beginRun();
-    this.#snapshot = options.reader.viewIndex;
+    this.#snapshot = options.reader.snapshotIndex;
   }
 
-  /** What is at the place; a segment is right until this turn ends. */
+  /** What is at the place; a row group is right until this turn ends. */
   find(number: number): Found {
     const slot = this.#options.slotOf(number);
-    const {segment, changes} = slot;
+    const {group, changes} = slot;
     const snapshot = this.#snapshot;
-    if (segment !== undefined && snapshot < slot.base) {
+    if (group !== undefined && snapshot < slot.base) {
       const isSame = snapshot >= slot.stableFrom && changes.size === 0;
-      return isSame && this.#hasAll(segment) ? this.#use(slot, segment) : 'records';
+      return isSame && this.#hasAll(group) ? this.#use(slot, group) : 'records';
     }
-    if (segment === undefined || !this.#hasAll(segment) || changes.size > patchedRowsMax) {
-      return snapshot >= slot.unknownUntil && this.#hasRoom(segment) ? 'build' : 'records';
+    if (group === undefined || !this.#hasAll(group) || changes.size > patchedRowsMax) {
+      return snapshot >= slot.unknownUntil && this.#hasRoom(group) ? 'build' : 'records';
     }
-    if (changes.size > 0) this.#patch(number, slot, segment);
-    return this.#use(slot, segment);
+    if (changes.size > 0) this.#patch(number, slot, group);
+    return this.#use(slot, group);
   }
 
   /**
-   * An empty segment to be filled from the snapshot, with the columns that the place has already.
+   * An empty row group to be filled from the snapshot, with the columns that the place has already.
    */
-  begin(number: number): Segment {
+  begin(number: number): RowGroup {
     const {properties, slotOf, textsOf} = this.#options;
-    const known = slotOf(number).segment?.columns.map(column => column.property) ?? [];
+    const known = slotOf(number).group?.columns.map(column => column.property) ?? [];
     const all = [...new Set([...known, ...properties])];
-    return new Segment(all.map(property => new Column(property, textsOf(property))));
+    return new RowGroup(all.map(property => new Column(property, textsOf(property))));
   }
 
-  /** Keeps a segment that was filled from the snapshot, as far as that can be. */
-  keep(number: number, segment: Segment): void {
+  /** Keeps a row group that was filled from the snapshot, as far as that can be. */
+  keep(number: number, group: RowGroup): void {
     const slot = this.#options.slotOf(number);
-    slot.install(segment, this.#snapshot);
-    if (slot.segment === segment) this.#use(slot, segment);
+    slot.install(group, this.#snapshot);
+    if (slot.group === group) this.#use(slot, group);
   }
 
-  #hasAll(segment: Segment): boolean {
-    return this.#options.properties.every(property => segment.column(property) !== undefined);
+  #hasAll(group: RowGroup): boolean {
+    return this.#options.properties.every(property => group.column(property) !== undefined);
   }
 
-  #hasRoom(present: Segment | undefined): boolean {
+  #hasRoom(present: RowGroup | undefined): boolean {
     const {memory, properties} = this.#options;
     const columns = properties.length + (present?.columns.length ?? 0);
-    return memory.makeRoom(segmentRows * (1 + 8 * columns), this.#run);
+    return memory.makeRoom(rowGroupRows * (1 + 8 * columns), this.#run);
   }
 
-  #use(slot: Slot, segment: Segment): Segment {
-    this.#options.memory.hold(slot, segment.bytes, this.#run);
-    return segment;
+  #use(slot: Slot, group: RowGroup): RowGroup {
+    this.#options.memory.hold(slot, group.bytes, this.#run);
+    return group;
   }
 
-  /** Brings the segment to the state of the snapshot, which is not older. */
-  #patch(number: number, slot: Slot, segment: Segment): void {
+  /** Brings the row group to the state of the snapshot, which is not older. */
+  #patch(number: number, slot: Slot, group: RowGroup): void {
     const {bucket, reader} = this.#options;
-    const first = number * segmentRows;
+    const first = number * rowGroupRows;
     for (const row of slot.changes.keys()) {
-      segment.clear(row);
+      group.clear(row);
       const bytes = reader.get(recordKey(new Rid(bucket, first + row)));
-      if (bytes !== undefined) segment.put(row, bytes, 0, bytes.length);
+      if (bytes !== undefined) group.put(row, bytes, 0, bytes.length);
     }
     slot.reached(this.#snapshot);
   }

@@ -43,7 +43,7 @@ export interface IndexCacheEnvironment {
   readonly timers: Timers;
   readonly memory: CacheMemory;
   readonly files: IndexFiles | undefined;
-  /** Entries of the log above it are told of; of older views nothing is known. */
+  /** Entries of the log above it are told of; of older snapshots nothing is known. */
   readonly heardSince: LogIndex;
   /** The newest that was told of before the cache was there. */
   readonly lastIndex: LogIndex;
@@ -61,7 +61,7 @@ export interface IndexCacheFigures {
 
 /** What is kept of one index. It may be dropped at any time, and made again. */
 export interface IndexCache {
-  /** What one search over the view may use; undefined: nothing that is kept holds for it. */
+  /** What one search over the snapshot may use; undefined: nothing that is kept holds for it. */
   open(reader: ReadContext): unknown;
   /** The entry with the key [at, end) was put or deleted by the log's `index`; bytes borrowed. */
   entryChanged(bytes: Uint8Array, at: number, end: number, index: LogIndex): void;
@@ -113,7 +113,9 @@ export class IndexCaches {
     return families.all.some(({cache}) => cache !== undefined && memory.of(cache.share).isOn);
   }
 
-  /** What a search of the index over a view may use (`IndexCache.open`), if anything is kept. */
+  /**
+   * What a search of the index over a snapshot may use (`IndexCache.open`), if anything is kept.
+   */
   open(index: IndexDefinition, reader: ReadContext): unknown {
     const known = this.#caches.get(index.id);
     const {families, memory} = this.#options;

@@ -96,7 +96,7 @@ test('what is read for pages never exceeds what was asked for by more than a pag
   );
 });
 
-test('nothing is read from a view that is older than a change that is known', () => {
+test('nothing is read from a snapshot that is older than a change that is known', () => {
   const pages = new IndexPages(1, 5);
   pages.took(1);
   assert.ok(!pages.mayBuild(4, 1));

@@ -1,13 +1,14 @@
 /**
- * Decoded lists of one search index (indexes/kept-lists.ts), for views of the store.
+ * Decoded lists of one search index (indexes/kept-lists.ts), for snapshots of the store.
  *
- * A list that was read from a view of log index `base` is exact for every view from there on but
- * for the records that the change feed has named since, which whoever searches reads from his view
- * himself; what he makes of them takes the list's place. A list with more changes than `changesMax`
- * is dropped. Terms of a field are kept as they were met, with those that were added since.
+ * A list that was read from a snapshot of log index `base` is exact for every snapshot from there
+ * on but for the records that the change feed has named since, which whoever searches reads from
+ * his snapshot himself; what he makes of them takes the list's place. A list with more changes than
+ * `changesMax` is dropped. Terms of a field are kept as they were met, with those that were added
+ * since.
  *
- * Invariant W4: a list, with the records named as changed read from the view, shows exactly the
- * entries of that view.
+ * Invariant W4: a list, with the records named as changed read from the snapshot, shows exactly the
+ * entries of that snapshot.
  */
 import {compareText} from '#server/base/utf8.ts';
 import type {ChangedRecord, FoundList, KeptList, KeptLists} from '#server/indexes/kept-lists.ts';
@@ -78,8 +79,8 @@ class HeldTerms implements Droppable {
 }
 
 /**
- * The newest changes of one index: a list that is read from a view needs those that were told of
- * before it was there to be told, and that the view does not show yet.
+ * The newest changes of one index: a list that is read from a snapshot needs those that were told
+ * of before it was there to be told, and that the snapshot does not show yet.
  */
 class RecentChanges {
   #changes: NamedChange[] = [];
@@ -113,7 +114,7 @@ class PostingListCache implements IndexCache {
   readonly terms = new Map<string, HeldTerms>();
   readonly recent: RecentChanges;
   readonly #memory: CacheMemory;
-  /** Nothing is known of views below it: changes were not told of, or the index was emptied. */
+  /** Nothing is known of snapshots below it: changes were not told of, or the index was emptied. */
   #floor: LogIndex;
 
   constructor({memory, heardSince, lastIndex}: IndexCacheEnvironment) {
@@ -123,8 +124,10 @@ class PostingListCache implements IndexCache {
   }
 
   /** Lists for one search; undefined where nothing may be kept. */
-  open({viewIndex}: Pick<ReadContext, 'viewIndex'>): KeptLists | undefined {
-    return viewIndex < this.#floor ? undefined : new ViewLists(this, this.#memory, viewIndex);
+  open({snapshotIndex}: Pick<ReadContext, 'snapshotIndex'>): KeptLists | undefined {
+    return snapshotIndex < this.#floor
+      ? undefined
+      : new SnapshotLists(this, this.#memory, snapshotIndex);
   }
 
   get figures(): IndexCacheFigures {
@@ -176,38 +179,38 @@ export const postingLists: IndexCacheKind = {
   make: (_index, environment) => new PostingListCache(environment),
 };
 
-class ViewLists implements KeptLists {
+class SnapshotLists implements KeptLists {
   readonly #lists: PostingListCache;
   readonly #memory: CacheMemory;
-  readonly #view: number;
+  readonly #snapshotIndex: number;
   readonly #run: number;
 
-  constructor(lists: PostingListCache, memory: CacheMemory, view: number) {
+  constructor(lists: PostingListCache, memory: CacheMemory, snapshotIndex: number) {
     this.#lists = lists;
     this.#memory = memory;
-    this.#view = view;
+    this.#snapshotIndex = snapshotIndex;
     this.#run = memory.beginRun();
   }
 
   find(prefix: string): FoundList | undefined {
     const held = this.#lists.lists.get(prefix);
-    if (held === undefined || held.base > this.#view) return undefined;
+    if (held === undefined || held.base > this.#snapshotIndex) return undefined;
     this.#memory.hold(held, held.list.bytes + listBytesMore, this.#run);
     return {list: held.list, changed: held.changes.length === 0 ? none : inOrder(held.changes)};
   }
 
   keep(prefix: string, list: KeptList): void {
     const {lists, recent} = this.#lists;
-    // What was told of and the view does not show yet.
-    const since = recent.above(this.#view);
+    // What was told of and the snapshot does not show yet.
+    const since = recent.above(this.#snapshotIndex);
     if (since === undefined) return;
     const before = lists.get(prefix);
-    // One that was read from a newer view stays.
-    if (before !== undefined && before.base > this.#view) return;
+    // One that was read from a newer snapshot stays.
+    if (before !== undefined && before.base > this.#snapshotIndex) return;
     const bytes = list.bytes + listBytesMore;
     if (!this.#memory.makeRoom(bytes, this.#run)) return;
     if (before !== undefined) this.#memory.forget(before);
-    const held = new HeldList(list, this.#view, () => {
+    const held = new HeldList(list, this.#snapshotIndex, () => {
       if (lists.get(prefix) === held) lists.delete(prefix);
     });
     held.changes = since.filter(change => change.prefix === prefix);
@@ -217,7 +220,7 @@ class ViewLists implements KeptLists {
 
   findTerms(prefix: string): readonly string[] | undefined {
     const held = this.#lists.terms.get(prefix);
-    if (held === undefined || held.base > this.#view) return undefined;
+    if (held === undefined || held.base > this.#snapshotIndex) return undefined;
     if (held.added.size > 0) {
       const all = new Set([...held.terms, ...held.added]);
       held.terms = [...all].sort(compareText);
@@ -229,10 +232,10 @@ class ViewLists implements KeptLists {
 
   keepTerms(prefix: string, found: readonly string[]): void {
     const {terms, recent} = this.#lists;
-    const since = recent.above(this.#view);
+    const since = recent.above(this.#snapshotIndex);
     if (since === undefined) return;
     if (!this.#memory.makeRoom(bytesOf(found), this.#run)) return;
-    const held = new HeldTerms(found, this.#view, () => {
+    const held = new HeldTerms(found, this.#snapshotIndex, () => {
       if (terms.get(prefix) === held) terms.delete(prefix);
     });
     for (const change of since) {

@@ -1,14 +1,14 @@
 /**
- * What is kept in memory of one index of dense vectors, and for which store views it holds.
+ * What is kept in memory of one index of dense vectors, and for which snapshots it holds.
  *
  * It is made from the entries of the index when searches read enough of them, in short turns, and
  * kept right by the change feed: a record whose entry was told of is *changed* until its entry is
- * read again from a view that shows it. A search gets candidates and the changed records beside
- * them, measures all by the entries of its own view, and so answers exactly for it. Changes that
- * were taken in are remembered for a while, for views that are older than the newest.
+ * read again from a snapshot that shows it. A search gets candidates and the changed records beside
+ * them, measures all by the entries of its own snapshot, and so answers exactly for it. Changes
+ * that were taken in are remembered for a while, for snapshots that are older than the newest.
  *
  * Invariant W5: of a record that is not among the changed ones given with it, a graph knows the
- * vector of every view that it is given for.
+ * vector of every snapshot that it is given for.
  */
 import {Corruption, Refusal} from '#server/base/errors.ts';
 import {denseOptionsOf} from '#server/catalog/vector-options.ts';
@@ -37,7 +37,7 @@ import {vectorsShare} from './memory-shares.ts';
 
 const sliceMs = 2;
 const rowsPerLook = 64;
-/** Changes that were taken in and are remembered; a view from before them reads the entries. */
+/** Changes that were taken in and are remembered; a snapshot from before them reads the entries. */
 const rememberedMax = 20_000;
 /** More changed records than that are taken in without waiting for a search. */
 const measuredMax = 256;
@@ -66,15 +66,15 @@ export class VectorGraph implements Droppable, IndexCache {
   readonly #changed = new Map<string, Change>();
   /** Taken in, oldest first. */
   #remembered: Change[] = [];
-  /** The newest store view whose entries are known, but for `#changed`. */
+  /** The newest snapshot whose entries are known, but for `#changed`. */
   #base: LogIndex = 0;
-  /** Nothing is known of views that are older. */
+  /** Nothing is known of snapshots that are older. */
   #oldest: LogIndex = 0;
   #notedIndex: LogIndex;
   /** Nodes that have changed since the file was written. */
   #unwritten = 0;
   #refusedUntil = 0;
-  /** What was told up to here is not among the changed ones: a view must show it. */
+  /** What was told up to here is not among the changed ones: a snapshot must show it. */
   #unknownUpTo: LogIndex;
   /** How often everything was given up: what is being made then is not taken. */
   #drops = 0;
@@ -111,11 +111,11 @@ export class VectorGraph implements Droppable, IndexCache {
   }
 
   /**
-   * Candidates for a view; undefined where they are not known for it, and the entries have to be
-   * read. `reader` reads the view and nothing on top of it.
+   * Candidates for a snapshot; undefined where they are not known for it, and the entries have to
+   * be read. `reader` reads the snapshot and nothing on top of it.
    */
   near(
-    reader: Reader & {readonly viewIndex: LogIndex},
+    reader: Reader & {readonly snapshotIndex: LogIndex},
     vector: Float32Array,
     wish: CandidateRequest,
   ): NearRecords | undefined {
@@ -123,12 +123,12 @@ export class VectorGraph implements Droppable, IndexCache {
       this.#work();
       return undefined;
     }
-    const view = reader.viewIndex;
-    if (view < this.#oldest) return undefined;
-    if (view >= this.#base) this.#takeIn(reader, view, takenInMax);
+    const index = reader.snapshotIndex;
+    if (index < this.#oldest) return undefined;
+    if (index >= this.#base) this.#takeIn(reader, index, takenInMax);
     const vectors = this.#vectors;
     if (vectors === undefined || this.#changed.size > changedMax) return undefined;
-    const changed = this.#changedFor(view);
+    const changed = this.#changedFor(index);
     this.#environment.memory.hold(this, vectors.byteLength, this.#run);
     if (changed.size === 0) return {candidates: vectors.candidates(vector, wish), changed: []};
     const leaveOut = (bucket: number, position: number): boolean =>
@@ -171,23 +171,23 @@ export class VectorGraph implements Droppable, IndexCache {
     this.drop();
   }
 
-  #changedFor(view: LogIndex): ReadonlyMap<string, Rid> {
+  #changedFor(shown: LogIndex): ReadonlyMap<string, Rid> {
     const changed = new Map(Array.from(this.#changed, ([text, {rid}]) => [text, rid] as const));
     for (let at = this.#remembered.length - 1; at >= 0; at--) {
       const {rid, index} = this.#remembered[at] as Change;
-      if (index <= view) break;
+      if (index <= shown) break;
       changed.set(ridText(rid), rid);
     }
     return changed;
   }
 
-  /** Reads the changed entries that the view shows, at most so many. */
-  #takeIn(reader: Reader, view: LogIndex, most: number): void {
+  /** Reads the changed entries that the snapshot shows, at most so many. */
+  #takeIn(reader: Reader, shown: LogIndex, most: number): void {
     const vectors = this.#vectors;
     if (vectors === undefined || this.#changed.size === 0) return;
     let count = 0;
     for (const [text, change] of this.#changed) {
-      if (change.index > view || count++ >= most) break;
+      if (change.index > shown || count++ >= most) break;
       if (!this.#read(reader, vectors, change.rid)) return;
       this.#changed.delete(text);
       this.#remember(change);
@@ -268,11 +268,11 @@ export class VectorGraph implements Droppable, IndexCache {
     const {clock, database} = this.#environment;
     const reader = database.read();
     try {
-      const view = reader.viewIndex;
-      if (view < this.#base) return;
+      const index = reader.snapshotIndex;
+      if (index < this.#base) return;
       while (this.#changed.size > 0 && clock.monotonic() < sliceEnd) {
         const before = this.#changed.size;
-        this.#takeIn(reader, view, rowsPerLook);
+        this.#takeIn(reader, index, rowsPerLook);
         if (this.#changed.size === before) return;
       }
     } finally {
@@ -302,7 +302,7 @@ export class VectorGraph implements Droppable, IndexCache {
       const reader = database.read();
       const drops = this.#drops;
       try {
-        const base = reader.viewIndex;
+        const base = reader.snapshotIndex;
         // That is in flight at most.
         if (base < this.#unknownUpTo) continue;
         const vectors = await this.#fill(reader);

@@ -177,7 +177,7 @@ export interface CatalogData {
   readonly triggers: readonly TriggerDefinition[];
   /** Its own values of settings, by key; see database-settings.ts. */
   readonly settings: MapValue;
-  /** Some property is external or compressed, or was: values of records may be compressed. */
+  /** Some property is external or compressed, or was. The name is a stored one. */
   readonly foldsValues?: true;
 }
 

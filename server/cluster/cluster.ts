@@ -33,7 +33,7 @@ export interface ClusterPeer {
   readonly obstacle: string | undefined;
   /** Milliseconds since anything came from it; undefined: never, and of this server itself. */
   readonly silentMs: number | undefined;
-  /** The leader's view of a follower; undefined elsewhere. */
+  /** What the leader knows of a follower; undefined elsewhere. */
   readonly progress: PeerProgress | undefined;
 }
 

@@ -15,7 +15,7 @@ export interface SnapshotContent {
   close(): Promise<void>;
 }
 
-export interface SnapshotSource {
+export interface MemberSnapshotSource {
   /**
    * Holds a snapshot of at least the entry `atLeast` for a receiver; an earlier hold of the same
    * receiver ends. The hold ends by itself when nothing is read for a while.

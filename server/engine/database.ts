@@ -86,7 +86,7 @@ export class Database {
    * @throws {Refusal} `database.behind`
    */
   get store(): Store {
-    this.#options.log.catchUp();
+    this.#options.log.flushAcknowledged();
     return this.#options.store;
   }
 
@@ -144,7 +144,7 @@ export class Database {
    */
   read(): ReadSession {
     this.#checkFence();
-    this.#coordinator.figures.views++;
+    this.#coordinator.figures.snapshots++;
     return new ReadSession(this.#snapshots);
   }
 
@@ -212,7 +212,7 @@ export class Database {
         appliedIndex: this.#appliedIndex,
         whenApplied: index => log.whenApplied(index),
         snapshot: () => this.#counted(store.snapshot()),
-        flush: () => log.catchUp(),
+        flush: () => log.flushAcknowledged(),
       },
       {
         consume: entry => consumer.consume(entry),

@@ -237,7 +237,7 @@ export class Engine {
     this.#served.close(name);
   }
 
-  /** What the stores of all databases hold in memory and on disk; some microseconds for each. */
+  /** What the stores of all databases hold in memory and on disk; cost: a call into each. */
   storage(): StorageFigures {
     const figures = {memtableBytes: 0, fileBytes: 0, cacheBytes: 0, uncompactedBytes: 0};
     for (const {store} of this.#set.openDatabases) {

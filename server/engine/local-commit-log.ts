@@ -45,7 +45,7 @@ export class LocalCommitLog implements EngineLog {
     return undefined;
   }
 
-  catchUp(): void {
+  flushAcknowledged(): void {
     requireFlushed(this.#pipe);
   }
 

@@ -1,9 +1,9 @@
 /** What an export is asked for and tells, and what writes its records. */
 import type {RecordKind, RecordValue} from '#server/model/value.ts';
-import type {DatabaseView} from '#server/session/import-session.ts';
+import type {DatabaseSnapshot} from '#server/session/import-session.ts';
 
 export interface WriterOptions extends Pick<ExportOrder, 'database' | 'release'> {
-  readonly view: DatabaseView;
+  readonly snapshot: DatabaseSnapshot;
   readonly now: number;
   /** To be called between portions of long work. */
   readonly giveWay: () => Promise<void>;

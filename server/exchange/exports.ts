@@ -23,7 +23,7 @@ import {pack} from 'tar-stream';
 import {Refusal} from '#server/base/errors.ts';
 import type {RecordKind} from '#server/model/value.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
-import type {DatabaseView, ImportSession} from '#server/session/import-session.ts';
+import type {DatabaseSnapshot, ImportSession} from '#server/session/import-session.ts';
 import {recordTypes} from './schema-statements.ts';
 import {graphmlWriter} from './writers/graphml.ts';
 import {graphsonWriter} from './writers/graphson.ts';
@@ -61,17 +61,17 @@ export async function exportDatabase(
   const part = join(dirname(path), `.${basename(path)}.part`);
   const plain = `${part}.${format}`;
   const counts: ExportCounts = {documents: 0, vertices: 0, edges: 0};
-  const view = session.view();
+  const snapshot = session.snapshot();
   try {
     const giveWay = turns(means);
-    const writer = writers[format]({...order, view, giveWay, now: means.clock.now()});
-    const pieces = texts(writer, view, counts, giveWay);
+    const writer = writers[format]({...order, snapshot, giveWay, now: means.clock.now()});
+    const pieces = texts(writer, snapshot, counts, giveWay);
     await pipeline(Readable.from(pieces), createWriteStream(plain, {mode: 0o600}));
     await packed(plain, part, `${order.database}.${format}`);
     renameSync(part, path);
     return {...counts, path, bytes: statSync(path).size};
   } finally {
-    view.close();
+    snapshot.close();
     rmSync(plain, {force: true});
     rmSync(part, {force: true});
   }
@@ -96,7 +96,7 @@ function turns({
 /** Joins texts to pieces that are worth a write. */
 async function* texts(
   writer: RecordWriter,
-  view: DatabaseView,
+  snapshot: DatabaseSnapshot,
   counts: ExportCounts,
   giveWay: () => Promise<void>,
 ): AsyncGenerator<string> {
@@ -104,9 +104,9 @@ async function* texts(
   for await (const line of writer.begin()) text += line;
   for (const kind of ['vertex', 'document', 'edge'] as const) {
     if (!writer.kinds.includes(kind)) continue;
-    for (const type of recordTypes(view.catalog)) {
+    for (const type of recordTypes(snapshot.catalog)) {
       if (type.kind !== kind) continue;
-      const source = view.graph.scanType(type.name, false, {descending: false});
+      const source = snapshot.graph.scanType(type.name, false, {descending: false});
       try {
         for (;;) {
           const records = source.next(portionRecords);

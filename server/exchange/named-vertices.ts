@@ -40,9 +40,9 @@ export class NamedVertices {
       if (this.#tables.has(keyOf(named))) continue;
       const table = this.#makeIds();
       this.#tables.set(keyOf(named), table);
-      const view = this.#session.view();
+      const snapshot = this.#session.snapshot();
       try {
-        const source = view.graph.scanType(type, true, {descending: false});
+        const source = snapshot.graph.scanType(type, true, {descending: false});
         try {
           for (;;) {
             const records = source.next(portionRecords);
@@ -54,7 +54,7 @@ export class NamedVertices {
           source.close();
         }
       } finally {
-        view.close();
+        snapshot.close();
       }
     }
   }

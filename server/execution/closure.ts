@@ -1,9 +1,9 @@
 /**
- * What an expression becomes: a closure over a frame, made once a plan.
+ * What an expression becomes: a closure over a row cursor, made once a plan.
  *
- * A frame points at one row of a batch. Slots that a comprehension or reduce binds live in
+ * A row cursor points at one row of a batch. Slots that a comprehension or reduce binds live in
  * `locals`, because columns are shared and never written. A closure keeps no state of a run:
- * parameters, data and time come from the frame's context.
+ * parameters, data and time come from the cursor's context.
  */
 import type {Value} from '#server/model/value.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
@@ -11,7 +11,7 @@ import type {Batch, Columns} from './batch.ts';
 import type {ExecutionContext} from './context.ts';
 import type {Resumption} from './expressions/resumption.ts';
 
-export class Frame {
+export class RowCursor {
   readonly context: ExecutionContext;
   columns: Columns;
   row = 0;
@@ -32,9 +32,9 @@ export class Frame {
   }
 }
 
-export type Closure = (frame: Frame) => Value;
+export type Closure = (cursor: RowCursor) => Value;
 /** True only for true: null and false fail alike. */
-export type Test = (frame: Frame) => boolean;
+export type Test = (cursor: RowCursor) => boolean;
 
 export interface Compiler {
   expression(expression: Expression): Closure;

@@ -12,7 +12,7 @@ import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Budget} from './budget.ts';
 import type {Graph, WritableGraph} from './graph.ts';
 import type {SchemaCounts} from '#server/plan/statement.ts';
-import type {ServerView, Sources, ViewFigures} from './external-access.ts';
+import type {VisibleServer, Sources, ViewFigures} from './external-access.ts';
 
 /** What functions see of a run (CallContext of the functions' implementations). */
 export interface CallContext {
@@ -29,7 +29,7 @@ export interface CallContext {
   /** Undefined: nothing from outside is read. */
   readonly sources?: Sources | undefined;
   /** Undefined where no server is: in tests of expressions. */
-  readonly server?: ServerView | undefined;
+  readonly server?: VisibleServer | undefined;
   /** Describes the materialized view that the type is; undefined where no session is. */
   readonly viewFigures?: (typeId: number) => ViewFigures | undefined;
   /** How dates print; no pattern: the usual form. */

@@ -17,12 +17,12 @@ export interface Sources {
 }
 
 /** The server, as whoever runs the statement may see it. */
-export interface ServerView {
+export interface VisibleServer {
   /** Who runs the statement. */
   readonly user: string;
   /** All users; for others than root whoever asks alone. */
-  users(): readonly UserView[];
-  transactions(): readonly TransactionView[];
+  users(): readonly VisibleUser[];
+  transactions(): readonly VisibleTransaction[];
 }
 
 /** How the refreshes of a materialized view went since its database was opened. */
@@ -39,13 +39,13 @@ export interface ViewFigures {
   readonly hasFailed: boolean;
 }
 
-export interface UserView {
+export interface VisibleUser {
   readonly name: string;
   readonly databases: readonly string[];
 }
 
 /** A statement that runs, or a transaction that is open between statements. */
-export interface TransactionView {
+export interface VisibleTransaction {
   readonly id: string;
   readonly database: string;
   readonly user: string;

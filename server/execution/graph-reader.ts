@@ -1,5 +1,5 @@
 /**
- * `Graph` over a view or a transaction: layout's keys and records, packed reads, no caches.
+ * `Graph` over a snapshot or a transaction: layout's keys and records, packed reads, no caches.
  *
  * Scans look at records where they lie: the test of a scan gets one cursor that moves from
  * record to record over the packed rows, and only what passes is copied.
@@ -80,13 +80,13 @@ export class GraphReader implements Graph {
   readonly #families: IndexFamilies;
   readonly #schema: RecordSchema;
   readonly #kept: DerivedCaches;
-  readonly #folds: CompressedValueReader;
+  readonly #compressed: CompressedValueReader;
   #searches: Map<string, IndexSearch> | undefined;
 
   /**
    * @param kept - Of the database that is read; nothing where it does not pay.
    * @param asked - Names of the properties that a record's reader wants; of others a compressed
-   * value (compressed-values.ts) is read when it is asked for, as long as the view is there.
+   * value (compressed-values.ts) is read when it is asked for, as long as the snapshot is there.
    * Default: all.
    */
   constructor(
@@ -96,7 +96,7 @@ export class GraphReader implements Graph {
     asked?: ReadonlySet<string>,
   ) {
     this.#kept = kept;
-    this.#folds = new CompressedValueReader(
+    this.#compressed = new CompressedValueReader(
       reader,
       asked && (id => asked.has(schema.propertyName(id))),
     );
@@ -117,17 +117,17 @@ export class GraphReader implements Graph {
   }
 
   scanColumns(requested: ColumnRequest): Iterable<ColumnPart | undefined> | undefined {
-    const views = this.#kept.columns;
+    const columns = this.#kept.columns;
     const {type: name, polymorphic, properties, order} = requested;
     const type = this.#catalog.requireType(name);
-    if (views === undefined || type.edge.lightweight) return undefined;
-    if (!views.pays(this.countType(name, polymorphic))) return undefined;
+    if (columns === undefined || type.edge.lightweight) return undefined;
+    if (!columns.pays(this.countType(name, polymorphic))) return undefined;
     const typeIds = polymorphic ? type.familyIds : new Set([type.id]);
     const buckets = polymorphic ? type.familyBucketIds : type.bucketIds;
     return columnParts({
       reader: this.#reader,
       schema: this.#schema,
-      views,
+      cache: columns,
       buckets,
       typeIds,
       properties,
@@ -147,7 +147,7 @@ export class GraphReader implements Graph {
       next: max => {
         const rids = members.next(Math.min(max, rowsPerPortion));
         if (rids === undefined) return undefined;
-        const records = loadMany(this.#reader, this.#schema, rids, this.#folds);
+        const records = loadMany(this.#reader, this.#schema, rids, this.#compressed);
         return records.filter(record => record !== undefined).filter(test ?? everything);
       },
       close: () => members.close(),
@@ -172,13 +172,13 @@ export class GraphReader implements Graph {
       bufferBytesMax: scanBufferBytesMax,
     };
     const walker = new RowWalker(this.#reader, ranges, options);
-    const cursor = new ScannedRecord(this.#schema, this.#folds);
+    const cursor = new ScannedRecord(this.#schema, this.#compressed);
     const arena = new RecordArena();
-    const folds = this.#folds;
+    const compressed = this.#compressed;
     return {
       next: max => {
         const records: StoredRecord[] = [];
-        let foldedBytes = 0;
+        let compressedBytes = 0;
         for (let rows = 0; rows < rowsPerPortion && records.length < max; rows++) {
           if (!walker.next()) {
             if (rows === 0 && walker.ended) return undefined;
@@ -189,11 +189,11 @@ export class GraphReader implements Graph {
           cursor.move(bytes, keyStart, keyEnd, end);
           if (test === undefined || test(cursor)) {
             records.push(cursor.copy(arena));
-            if (cursor.isCompressed) foldedBytes += 1 + folds.bytesAsked(cursor);
+            if (cursor.isCompressed) compressedBytes += 1 + compressed.bytesAsked(cursor);
           }
-          if (isOver?.() === true || foldedBytes > foldedBytesMax) break;
+          if (isOver?.() === true || compressedBytes > foldedBytesMax) break;
         }
-        return foldedBytes === 0 ? records : folds.unfoldAll(records);
+        return compressedBytes === 0 ? records : compressed.decompressAll(records);
       },
       close: () => walker.close(),
     };
@@ -224,11 +224,12 @@ export class GraphReader implements Graph {
   }
 
   record(rid: Rid): RecordValue | undefined {
-    return loadRecord(this.#reader, this.#schema, rid, this.#folds);
+    return loadRecord(this.#reader, this.#schema, rid, this.#compressed);
   }
 
   records(rids: readonly Rid[]): readonly (RecordValue | undefined)[] {
-    if (rids.length > singleGetsMax) return loadMany(this.#reader, this.#schema, rids, this.#folds);
+    if (rids.length > singleGetsMax)
+      return loadMany(this.#reader, this.#schema, rids, this.#compressed);
     return rids.map(rid => this.record(rid));
   }
 
@@ -246,9 +247,9 @@ export class GraphReader implements Graph {
   }
 
   packedEdges(bucket: number, chunk: number): PinnedChunk | undefined {
-    const view = this.#kept.adjacency;
-    if (view === undefined || this.#reader.overlays(allAdjacency)) return undefined;
-    return view.chunkAt(bucket, chunk, this.#reader.viewIndex);
+    const adjacency = this.#kept.adjacency;
+    if (adjacency === undefined || this.#reader.overlays(allAdjacency)) return undefined;
+    return adjacency.chunkAt(bucket, chunk, this.#reader.snapshotIndex);
   }
 
   hopsBetween(pairs: readonly HopEnds[], choice: EdgeChoice): Source<Hop> {
@@ -397,7 +398,7 @@ export class GraphReader implements Graph {
       bufferBytes: scanBufferBytesMin,
       bufferBytesMax: scanBufferBytesMax,
     });
-    const cursor = new ScannedRecord(this.#schema, this.#folds);
+    const cursor = new ScannedRecord(this.#schema, this.#compressed);
     let bytesLeft = sampledBytesMax;
     try {
       while (bytesLeft > 0 && walker.next()) {

@@ -10,7 +10,7 @@ import type {RecordKind, RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {EdgeRemoval} from '#server/records/records.ts';
 import type {EdgeChoice} from '#server/caches/adjacency-chunk.ts';
 import type {PinnedChunk} from '#server/caches/shared-adjacency.ts';
-import type {Column} from '#server/caches/segment.ts';
+import type {Column} from '#server/caches/row-group.ts';
 
 /** Gives things in portions; `close` is idempotent and must be called. */
 export interface Source<T> {

@@ -11,7 +11,7 @@ import type {Batch} from './batch.ts';
 import type {Budget} from './budget.ts';
 import type {ExecutionContext} from './context.ts';
 import {mapOf} from './expressions/access.ts';
-import {type Closure, type Compiler, Frame} from './closure.ts';
+import {type Closure, type Compiler, RowCursor} from './closure.ts';
 import {bounded, estimateValue} from './expressions/value-size.ts';
 
 export type PreparedOutput =
@@ -111,15 +111,18 @@ export function attributesOf(record: RecordValue): Map<string, Value> {
 }
 
 /** Columns as a map: a later column of the same name takes the place of an earlier one. */
-export function mergedRow(columns: readonly PreparedColumn[], frame: Frame): Map<string, Value> {
+export function mergedRow(
+  columns: readonly PreparedColumn[],
+  cursor: RowCursor,
+): Map<string, Value> {
   const row = new Map<string, Value>();
-  const {graph} = frame.context;
+  const {graph} = cursor.context;
   for (const column of columns) {
     if (!('spread' in column)) {
-      row.set(column.name, column.value(frame));
+      row.set(column.name, column.value(cursor));
       continue;
     }
-    const value = column.spread(frame);
+    const value = column.spread(cursor);
     const record = value instanceof Rid ? graph.record(value) : value;
     if (column.attributes && record instanceof RecordValue) {
       for (const [name, attribute] of attributesOf(record)) {
@@ -130,7 +133,7 @@ export function mergedRow(columns: readonly PreparedColumn[], frame: Frame): Map
       if (!column.except.has(name)) row.set(name, property);
     }
   }
-  bounded(row, frame.context.budget);
+  bounded(row, cursor.context.budget);
   return row;
 }
 
@@ -145,14 +148,14 @@ export function rowValue(
     const value = batch.get(output.slot, row);
     return value instanceof Rid ? (context.graph.record(value) ?? value) : value;
   }
-  const frame = new Frame(context, batch);
-  frame.row = row;
+  const cursor = new RowCursor(context, batch);
+  cursor.row = row;
   const [first] = output.columns;
   if (output.columns.length === 1 && first !== undefined && 'spread' in first) {
-    const value = first.spread(frame);
+    const value = first.spread(cursor);
     if (first.attributes && first.except.size === 0 && value instanceof RecordValue) return value;
   }
-  return mergedRow(output.columns, frame);
+  return mergedRow(output.columns, cursor);
 }
 
 /** Counts a value that outlives its row against a budget. Answers the bytes to give back. */

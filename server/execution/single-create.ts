@@ -1,6 +1,6 @@
 /**
  * Plans that make one record of literals and parameters, known by their shape and carried out
- * without operators: of the usual write of an application, batches, frames and slices of time
+ * without operators: of the usual write of an application, batches, row cursors and slices of time
  * would cost as much as the record.
  *
  * What comes out, and what is refused, is what the plan itself (operators/create.ts) comes to.

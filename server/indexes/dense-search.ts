@@ -1,10 +1,10 @@
 /**
- * The records nearest to a vector, for one reader: exact for its view, with its own writes.
+ * The records nearest to a vector, for one reader: exact for its snapshot, with its own writes.
  *
  * Where a graph is kept it names candidates, and each is measured: by the vector that the graph
  * keeps, or where it keeps less by the entry that the reader shows. Else every entry is measured.
- * Either way an answer is a record of the view with its distance in the view; only that nothing
- * nearer was missed depends on the graph.
+ * Either way an answer is a record of the snapshot with its distance in the snapshot; only that
+ * nothing nearer was missed depends on the graph.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
@@ -30,7 +30,7 @@ import {BestRecords, type ScoredRid} from './ranked/best-records.ts';
 import type {Effort} from './ranked/effort.ts';
 import {RowWalker} from './row-walker.ts';
 
-/** Candidates for a view, and records that are to be measured beside them. */
+/** Candidates for a snapshot, and records that are to be measured beside them. */
 export interface NearRecords {
   readonly candidates: readonly Candidate[];
   readonly changed: readonly Rid[];

@@ -122,7 +122,7 @@ export class DenseVectors {
 
   /**
    * The record's vector is this one now. False where a memory has no room for it: then nothing is
-   * known of the record, and the whole is to be dropped. Cost: a few microseconds.
+   * known of the record, and the whole is to be dropped. Cost: linear in the dimensions.
    */
   put(rid: Rid, vector: Float32Array): boolean {
     const fingerprint = fingerprintOf(vector);

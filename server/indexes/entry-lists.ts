@@ -1,5 +1,5 @@
 /**
- * Reads the lists of a search index: from what is kept, brought up to the view by reading the
+ * Reads the lists of a search index: from what is kept, brought up to the snapshot by reading the
  * entries that have changed since, or else from the store.
  *
  * Invariant: the list that is answered is exactly what a scan of its entries in the reader would

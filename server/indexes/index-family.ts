@@ -33,10 +33,10 @@ export type EntriesOf = (
 
 /** What a search is given. `K` is what the family keeps of an index. */
 export interface SearchSource<K = unknown> {
-  /** A view, or a transaction with its own writes on top. */
+  /** A snapshot, or a transaction with its own writes on top. */
   readonly reader: Reader;
   readonly index: IndexDefinition;
-  /** What is kept for this view; undefined: nothing that is kept may be used. */
+  /** What is kept for this snapshot; undefined: nothing that is kept may be used. */
   readonly kept: K | undefined;
   readonly effort: Effort;
   /** Undefined: none are at hand. */

@@ -1,6 +1,6 @@
 /**
  * Search in ordered (and, for whole keys, hash) indexes: by key, by prefix, by range, forward
- * and backward, over any reader (a view, or a transaction with its own writes on top).
+ * and backward, over any reader (a snapshot, or a transaction with its own writes on top).
  *
  * A range is a number of equal first parts and bounds on the part behind them. Comparisons
  * hold inside one class of values only: below 5 are numbers and neither null nor texts, so an

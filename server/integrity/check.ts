@@ -16,7 +16,7 @@
  */
 import {Corruption} from '#server/base/errors.ts';
 import {StoreFailure} from '#server/storage/store.ts';
-import type {CheckView, Findings} from './check-view.ts';
+import type {CheckState, Findings} from './check-state.ts';
 import {checkCounters} from './counters.ts';
 import {checkAdjacency, surveyAdjacency} from './edge-keys.ts';
 import {checkExternalValues} from './external-values.ts';
@@ -28,44 +28,40 @@ import {checkSchema} from './schema.ts';
 import {checkUnknownKeys} from './unknown-keys.ts';
 
 /**
- * All that is wrong in what the snapshot's scope covers; `pause` whenever others should have a
+ * All that is wrong in what the state's scope covers; `pause` whenever others should have a
  * turn.
  *
  * @throws {Refusal} `query.terminated` when it is told to stop.
  */
-export function* checkDatabase(snapshot: CheckView): Findings {
-  yield* checkSchema(snapshot);
-  yield* part(snapshot, 'names', checkNames);
-  yield* part(snapshot, 'records', checkRecords);
-  yield* part(snapshot, 'values beside records', checkExternalValues);
-  if (!snapshot.isNarrow) {
-    yield* part(snapshot, 'keys of edges', surveyAdjacency);
-    yield* part(snapshot, 'indexes', surveyIndexes);
-    yield* part(snapshot, 'keys of members', surveyMembers);
-    yield* part(snapshot, 'keys without a meaning', checkUnknownKeys);
-    if (snapshot.hasSuspects) yield* part(snapshot, 'records again', checkDependents);
+export function* checkDatabase(state: CheckState): Findings {
+  yield* checkSchema(state);
+  yield* part(state, 'names', checkNames);
+  yield* part(state, 'records', checkRecords);
+  yield* part(state, 'values beside records', checkExternalValues);
+  if (!state.isNarrow) {
+    yield* part(state, 'keys of edges', surveyAdjacency);
+    yield* part(state, 'indexes', surveyIndexes);
+    yield* part(state, 'keys of members', surveyMembers);
+    yield* part(state, 'keys without a meaning', checkUnknownKeys);
+    if (state.hasSuspects) yield* part(state, 'records again', checkDependents);
   }
-  yield* part(snapshot, 'edges one by one', checkAdjacency);
-  yield* part(snapshot, 'entries one by one', checkIndexes);
-  yield* part(snapshot, 'members one by one', checkMembers);
-  yield* checkCounters(snapshot);
+  yield* part(state, 'edges one by one', checkAdjacency);
+  yield* part(state, 'entries one by one', checkIndexes);
+  yield* part(state, 'members one by one', checkMembers);
+  yield* checkCounters(state);
 }
 
 /** Parts at most: the last ones have nothing to do where all comes out even. */
 export const checkPartCount = 11;
 
 /** Where the store cannot give its bytes a part ends, and the next one begins. */
-function* part(
-  snapshot: CheckView,
-  place: string,
-  look: (snapshot: CheckView) => Findings,
-): Findings {
-  snapshot.part = {name: place, rows: 0};
+function* part(state: CheckState, place: string, look: (state: CheckState) => Findings): Findings {
+  state.part = {name: place, rows: 0};
   try {
-    yield* look(snapshot);
+    yield* look(state);
   } catch (error) {
     if (!(error instanceof Corruption || error instanceof StoreFailure)) throw error;
-    snapshot.gaveUp();
+    state.gaveUp();
     yield {kind: 'store-unreadable', place, says: error.message};
   }
 }

@@ -8,21 +8,21 @@ import {
   decodeCounter,
   encodeCounter,
 } from '#server/transactions/system-keys.ts';
-import type {CheckView} from './check-view.ts';
+import type {CheckState} from './check-state.ts';
 import type {Finding, Mend} from './finding.ts';
 
-export function* checkCounters(snapshot: CheckView): Generator<Finding> {
-  if (snapshot.isNarrow || !snapshot.isReadable) return;
-  for (const {id, name} of snapshot.context.catalog.buckets) {
-    yield* countFinding(snapshot, id, name);
-    yield* positionFinding(snapshot, id, name);
+export function* checkCounters(state: CheckState): Generator<Finding> {
+  if (state.isNarrow || !state.isReadable) return;
+  for (const {id, name} of state.context.catalog.buckets) {
+    yield* countFinding(state, id, name);
+    yield* positionFinding(state, id, name);
   }
 }
 
-function* countFinding(snapshot: CheckView, id: number, place: string): Generator<Finding> {
-  const counted = (snapshot.recordsOfBucket.get(id) ?? 0) + (snapshot.lightsOfBucket.get(id) ?? 0);
+function* countFinding(state: CheckState, id: number, place: string): Generator<Finding> {
+  const counted = (state.recordsOfBucket.get(id) ?? 0) + (state.lightsOfBucket.get(id) ?? 0);
   const key = counterKey('count', id);
-  const stored = snapshot.get(key);
+  const stored = state.get(key);
   const fault = stored === undefined ? undefined : counterFault(stored);
   if (fault !== undefined) {
     const mend: Mend = ({transaction}) => {
@@ -46,9 +46,9 @@ function* countFinding(snapshot: CheckView, id: number, place: string): Generato
   };
 }
 
-function* positionFinding(snapshot: CheckView, id: number, place: string): Generator<Finding> {
-  const least = snapshot.positionOfBucket.get(id) ?? 0;
-  const stored = snapshot.get(counterKey('position', id));
+function* positionFinding(state: CheckState, id: number, place: string): Generator<Finding> {
+  const least = state.positionOfBucket.get(id) ?? 0;
+  const stored = state.get(counterKey('position', id));
   const fault = stored === undefined ? undefined : counterFault(stored);
   const next = fault === undefined ? decodeCounter(stored) : undefined;
   if (next !== undefined && next >= least) return;

@@ -40,7 +40,7 @@ import type {Rid} from '#server/model/value.ts';
 import type {Reader, ScanRange} from '#server/storage/store.ts';
 import type {RecordContext} from '#server/records/context.ts';
 import type {Balance} from './balance.ts';
-import {type CheckView, type Findings, getUnits, soundRecord} from './check-view.ts';
+import {type CheckState, type Findings, getUnits, soundRecord} from './check-state.ts';
 import type {Finding, Mend} from './finding.ts';
 import {unknownKey} from './unknown-keys.ts';
 
@@ -48,16 +48,16 @@ const none: readonly Finding[] = [];
 
 /** Ends and keys of an edge's record. */
 export function edgeFindings(
-  snapshot: CheckView,
+  state: CheckState,
   type: CatalogType,
   record: StoredRecord,
   findings: Finding[],
 ): void {
   const {rid} = record;
   const place = ridText(rid);
-  const keys = keysOf(snapshot, type, record);
+  const keys = keysOf(state, type, record);
   const ends = endsOf(record);
-  const missingAt = ends.findIndex(end => !isVertex(snapshot, end));
+  const missingAt = ends.findIndex(end => !isVertex(state, end));
   const missing = ends[missingAt];
   if (missing !== undefined) {
     const says = `the edge of type '${type.name}' ends at ${ridText(missing)}, which is no vertex`;
@@ -69,7 +69,7 @@ export function edgeFindings(
     );
   }
   for (const {key, flags, isOut} of keys) {
-    const stored = snapshot.get(key);
+    const stored = state.get(key);
     if (stored?.length === 1 && stored[0] === flags) continue;
     const what = stored === undefined ? 'has no key' : 'has a key with unknown flags';
     findings.push({
@@ -143,8 +143,8 @@ function endsOf({from, to}: StoredRecord): readonly Rid[] {
   return from === undefined || to === undefined ? [] : [from, to];
 }
 
-function isVertex(snapshot: CheckView, rid: Rid): boolean {
-  return isVertexIn(snapshot.reader, snapshot.context, rid);
+function isVertex(state: CheckState, rid: Rid): boolean {
+  return isVertexIn(state.reader, state.context, rid);
 }
 
 /** A damaged record may be a vertex: nobody knows, so nothing is concluded from it. */
@@ -154,9 +154,9 @@ function isVertexIn(reader: Reader, context: RecordContext, rid: Rid): boolean {
 }
 
 /** Notes that an edge's record demands a key at its start; that key tells of the other one. */
-export function demandEdge(snapshot: CheckView, {bytes, offset, rid, typeId}: StoredRecord): void {
+export function demandEdge(state: CheckState, {bytes, offset, rid, typeId}: StoredRecord): void {
   const from = offset + headerBytes;
-  snapshot.starts
+  state.starts
     .begin()
     .bytes(bytes, from, from + 2 * ridBytes)
     .number(typeId)
@@ -167,33 +167,33 @@ export function demandEdge(snapshot: CheckView, {bytes, offset, rid, typeId}: St
 }
 
 /** Walks all keys once: they must come out even with the records, and with each other. */
-export function* surveyAdjacency(snapshot: CheckView): Findings {
-  const pairs = new UniquePairs(snapshot);
+export function* surveyAdjacency(state: CheckState): Findings {
+  const pairs = new UniquePairs(state);
   let before: Rid | undefined;
-  yield* snapshot.rows([allAdjacency], walker => {
-    snapshot.adjacencyRows += 1;
+  yield* state.rows([allAdjacency], walker => {
+    state.adjacencyRows += 1;
     const {bytes, keyStart, keyEnd} = walker;
-    const isKnown = shapeFinding(walker) === undefined && weigh(snapshot, walker);
+    const isKnown = shapeFinding(walker) === undefined && weigh(state, walker);
     const vertex = isKnown ? vertexOf(bytes, keyStart) : undefined;
     const isNext = vertex !== undefined && (before === undefined || !ridsEqual(before, vertex));
     if (
       vertex === undefined ||
-      (isNext && !isVertex(snapshot, vertex)) ||
+      (isNext && !isVertex(state, vertex)) ||
       pairs.repeated(bytes.subarray(keyStart, keyEnd)) !== undefined
     ) {
-      snapshot.suspects.edges = true;
+      state.suspects.edges = true;
     }
     before = vertex;
     return none;
   });
-  if (!snapshot.starts.isEven || !snapshot.ends.isEven) snapshot.suspects.edges = true;
+  if (!state.starts.isEven || !state.ends.isEven) state.suspects.edges = true;
 }
 
 /** Puts a key on the scales; false when it is none that can be read, or leads nowhere. */
-function weigh(snapshot: CheckView, {bytes, keyStart, keyEnd, end}: RowWalker): boolean {
+function weigh(state: CheckState, {bytes, keyStart, keyEnd, end}: RowWalker): boolean {
   const flags = bytes[keyEnd] as number;
   const typeId = edgeTypeIdOf(bytes, keyStart);
-  const type = snapshot.context.catalog.typeById(typeId);
+  const type = state.context.catalog.typeById(typeId);
   if (end - keyEnd !== 1 || flags > edgeFlagsMax || type?.kind !== 'edge') return false;
   const isLight = isLightEdge(bytes, keyEnd);
   const [vertex, other] = [keyStart + 1, keyStart + otherRidAt];
@@ -210,44 +210,44 @@ function weigh(snapshot: CheckView, {bytes, keyStart, keyEnd, end}: RowWalker): 
       .number(edge.position % 0x1_0000_0000)
       .number(Math.floor(edge.position / 0x1_0000_0000));
   if (!isOut) {
-    put(snapshot.ends).number(flags).found();
+    put(state.ends).number(flags).found();
     return true;
   }
-  if (isLight) countLight(snapshot, type, edge);
-  else put(snapshot.starts).found();
+  if (isLight) countLight(state, type, edge);
+  else put(state.starts).found();
   if (isOneWayEdge(bytes, keyEnd)) {
-    return !type.edge.unidirectional && isVertex(snapshot, otherEndOf(bytes, keyStart));
+    return !type.edge.unidirectional && isVertex(state, otherEndOf(bytes, keyStart));
   }
-  put(snapshot.ends).number(flags).due();
+  put(state.ends).number(flags).due();
   return true;
 }
 
-function countLight(snapshot: CheckView, type: CatalogType, edge: Rid): void {
-  snapshot.countLight(edge.bucket);
+function countLight(state: CheckState, type: CatalogType, edge: Rid): void {
+  state.countLight(edge.bucket);
   // The one edge between two vertices takes no position.
-  if (!type.edge.unique) snapshot.notePosition(edge.bucket, -1 - edge.position);
+  if (!type.edge.unique) state.notePosition(edge.bucket, -1 - edge.position);
 }
 
 /** Walks the keys one by one, light edges first. */
-export function* checkAdjacency(snapshot: CheckView): Findings {
-  if (!snapshot.suspects.edges) return;
-  const ranges = rangesOf(snapshot);
-  const pairs = new UniquePairs(snapshot);
-  snapshot.lightsOfBucket.clear();
-  yield* snapshot.rows(ranges, walker => {
-    if (snapshot.isNarrow) snapshot.adjacencyRows += 1;
+export function* checkAdjacency(state: CheckState): Findings {
+  if (!state.suspects.edges) return;
+  const ranges = rangesOf(state);
+  const pairs = new UniquePairs(state);
+  state.lightsOfBucket.clear();
+  yield* state.rows(ranges, walker => {
+    if (state.isNarrow) state.adjacencyRows += 1;
     const broken = shapeFinding(walker);
     if (broken !== undefined) return [broken];
     const key = keyAt(walker);
     const repeated = pairs.repeated(key);
     const findings = repeated === undefined ? none : [repeated];
     if (!isLightEdge(walker.bytes, walker.keyEnd)) return findings;
-    return [...findings, ...lightFindings(snapshot, key, walker.bytes[walker.keyEnd] as number)];
+    return [...findings, ...lightFindings(state, key, walker.bytes[walker.keyEnd] as number)];
   });
-  yield* snapshot.rows(ranges, walker => danglingFindings(snapshot, walker));
+  yield* state.rows(ranges, walker => danglingFindings(state, walker));
 }
 
-function rangesOf({scope, context}: CheckView): readonly ScanRange[] {
+function rangesOf({scope, context}: CheckState): readonly ScanRange[] {
   if (scope.rids !== undefined) return scope.rids.map(vertexRange);
   const {bucketIds} = scope;
   if (bucketIds === undefined) return [allAdjacency];
@@ -271,16 +271,16 @@ function keyAt({bytes, keyStart, keyEnd}: RowWalker): Uint8Array {
 
 /** Finds a second edge between two vertices where the type allows one. */
 class UniquePairs {
-  readonly #snapshot: CheckView;
+  readonly #state: CheckState;
   readonly #before = new Uint8Array(adjacencyKeyBytes);
 
-  constructor(snapshot: CheckView) {
-    this.#snapshot = snapshot;
+  constructor(state: CheckState) {
+    this.#state = state;
   }
 
   repeated(key: Uint8Array): Finding | undefined {
     if (directionOf(key, 0) !== outgoing) return undefined;
-    const type = this.#snapshot.context.catalog.typeById(edgeTypeIdOf(key, 0));
+    const type = this.#state.context.catalog.typeById(edgeTypeIdOf(key, 0));
     if (type?.edge.unique !== true) return undefined;
     const isSame = betweenSame(this.#before, key);
     this.#before.set(key);
@@ -303,25 +303,25 @@ function twinOf(parts: AdjacencyParts): Uint8Array {
   return adjacencyKey({...parts, vertex: other, other: vertex, direction: turned});
 }
 
-function lightFindings(snapshot: CheckView, key: Uint8Array, flags: number): readonly Finding[] {
+function lightFindings(state: CheckState, key: Uint8Array, flags: number): readonly Finding[] {
   const parts = readAdjacencyKey(key, 0, true);
   const {vertex, other, edge, edgeTypeId, direction} = parts;
-  if (!snapshot.inScope(vertex.bucket) && !snapshot.inScope(edge.bucket)) return none;
-  const type = snapshot.context.catalog.typeById(edgeTypeId);
+  if (!state.inScope(vertex.bucket) && !state.inScope(edge.bucket)) return none;
+  const type = state.context.catalog.typeById(edgeTypeId);
   if (type?.kind !== 'edge') {
     return [unknownKey(key, 'the key of a light edge is of no edge type of the schema')];
   }
   // The flags of an edge that has a record are judged with the record.
-  if (!type.edge.lightweight && isKeyOfRecord(snapshot.reader, snapshot.context, key)) return none;
-  const twin = snapshot.get(twinOf(parts));
-  const isOneWay = isOneWayEdge(Uint8Array.of(flags), 0) && mayBeOneWay(snapshot, type, other);
+  if (!type.edge.lightweight && isKeyOfRecord(state.reader, state.context, key)) return none;
+  const twin = state.get(twinOf(parts));
+  const isOneWay = isOneWayEdge(Uint8Array.of(flags), 0) && mayBeOneWay(state, type, other);
   const isHalf =
     direction === outgoing
       ? !isOneWay && twin?.[0] !== edgeFlags(true, false)
       : twin === undefined || !isLightEdge(twin, 0);
   // An edge is counted once: where it starts, or where alone it is.
   if (direction === incoming && !isHalf) return none;
-  countLight(snapshot, type, edge);
+  countLight(state, type, edge);
   const [from, to] = direction === outgoing ? [vertex, other] : [other, vertex];
   const name = `the light edge of type '${type.name}' from ${ridText(from)} to ${ridText(to)}`;
   const findings: Finding[] = [];
@@ -330,9 +330,9 @@ function lightFindings(snapshot: CheckView, key: Uint8Array, flags: number): rea
     const says = `${name} has no key at its ${direction === outgoing ? 'end' : 'start'}`;
     findings.push({kind: 'light-edge-half', place, says, mend: mendTwin(key)});
   }
-  if (isVertex(snapshot, vertex) && isVertex(snapshot, other)) return findings;
+  if (isVertex(state, vertex) && isVertex(state, other)) return findings;
   const says = `${name} has no vertex at one of its ends`;
-  if (isOneWay && isVertex(snapshot, from)) {
+  if (isOneWay && isVertex(state, from)) {
     findings.push({kind: 'edge-end-deleted', place, says});
     return findings;
   }
@@ -367,17 +367,17 @@ function deleteLight(edge: LightEdge): Mend {
   };
 }
 
-function danglingFindings(snapshot: CheckView, walker: RowWalker): readonly Finding[] {
+function danglingFindings(state: CheckState, walker: RowWalker): readonly Finding[] {
   if (shapeFinding(walker) !== undefined) return none;
   if (isLightEdge(walker.bytes, walker.keyEnd)) return none;
   const key = keyAt(walker);
   const {vertex, other, edge, edgeTypeId, direction} = readAdjacencyKey(key, 0, false);
-  if (!snapshot.inScope(vertex.bucket) && !snapshot.inScope(edge.bucket)) return none;
-  const type = snapshot.context.catalog.typeById(edgeTypeId);
+  if (!state.inScope(vertex.bucket) && !state.inScope(edge.bucket)) return none;
+  const type = state.context.catalog.typeById(edgeTypeId);
   // Its other key tells that it is one.
   if (type?.edge.lightweight === true) return none;
-  snapshot.budget.spend(getUnits);
-  if (isKeyOfRecord(snapshot.reader, snapshot.context, key)) return none;
+  state.budget.spend(getUnits);
+  if (isKeyOfRecord(state.reader, state.context, key)) return none;
   const [from, to] = direction === outgoing ? [vertex, other] : [other, vertex];
   return [
     {

@@ -18,7 +18,7 @@ import type {Rid} from '#server/model/value.ts';
 import {copyBytes} from '#server/base/utf8.ts';
 import type {RecordSchema} from '#server/layout/record.ts';
 import type {ScanRange} from '#server/storage/store.ts';
-import type {CheckView, Findings} from './check-view.ts';
+import type {CheckState, Findings} from './check-state.ts';
 import type {Finding} from './finding.ts';
 import {unknownKey} from './unknown-keys.ts';
 
@@ -29,19 +29,19 @@ interface Said {
   readonly properties: readonly number[] | undefined;
 }
 
-export function* checkExternalValues(snapshot: CheckView): Findings {
+export function* checkExternalValues(state: CheckState): Findings {
   let last: Said | undefined;
   const saysOf = (rid: Rid): Said => {
     const isSame = last?.rid.bucket === rid.bucket && last.rid.position === rid.position;
     if (last === undefined || !isSame) {
-      last = {rid, properties: saidBy(snapshot.get(recordKey(rid)), rid, snapshot.context.schema)};
+      last = {rid, properties: saidBy(state.get(recordKey(rid)), rid, state.context.schema)};
     }
     return last;
   };
-  yield* snapshot.rows(rangesOf(snapshot), walker => rowFindings(walker, saysOf, snapshot), true);
+  yield* state.rows(rangesOf(state), walker => rowFindings(walker, saysOf, state), true);
 }
 
-function rangesOf({scope}: CheckView): readonly ScanRange[] {
+function rangesOf({scope}: CheckState): readonly ScanRange[] {
   if (scope.rids !== undefined) return scope.rids.map(externalRange);
   if (scope.bucketIds !== undefined) return [...scope.bucketIds].map(externalBucketRange);
   return [allExternals];
@@ -50,7 +50,7 @@ function rangesOf({scope}: CheckView): readonly ScanRange[] {
 function rowFindings(
   {bytes, keyStart, keyEnd}: RowWalker,
   saysOf: (rid: Rid) => Said,
-  {context}: CheckView,
+  {context}: CheckState,
 ): readonly Finding[] {
   if (keyEnd - keyStart !== externalKeyBytes) {
     const key = bytes.subarray(keyStart, keyEnd);

@@ -25,7 +25,7 @@ import {ridsEqual, ridText} from '#server/model/rid.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Reader, ScanRange} from '#server/storage/store.ts';
 import type {RecordContext} from '#server/records/context.ts';
-import {type CheckView, type Findings, getUnits, keyName, soundRecord} from './check-view.ts';
+import {type CheckState, type Findings, getUnits, keyName, soundRecord} from './check-state.ts';
 import type {Finding, Mend} from './finding.ts';
 import {unknownKey} from './unknown-keys.ts';
 
@@ -33,19 +33,19 @@ const none: readonly Finding[] = [];
 
 /** Notes the entries that a record demands, in every index of its type. */
 export function demandEntries(
-  snapshot: CheckView,
+  state: CheckState,
   type: CatalogType,
   record: StoredRecord,
   findings: Finding[],
 ): void {
   for (const index of type.indexes) {
-    const keys = keysUnder(snapshot.context, index, record);
+    const keys = keysUnder(state.context, index, record);
     if (keys instanceof Refusal) {
       findings.push({kind: 'rule-broken', place: ridText(record.rid), says: keys.message});
       continue;
     }
     for (const {key, value} of keys) {
-      const balance = snapshot.entries.get(index.id);
+      const balance = state.entries.get(index.id);
       balance
         ?.begin()
         .number(key.length)
@@ -58,26 +58,26 @@ export function demandEntries(
 
 /** Looks for the entries that a record demands in the indexes that are to be looked at. */
 export function entryFindings(
-  snapshot: CheckView,
+  state: CheckState,
   type: CatalogType,
   record: StoredRecord,
   findings: Finding[],
 ): void {
   for (const index of type.indexes) {
-    if (!snapshot.suspects.indexIds.has(index.id)) continue;
-    const keys = keysUnder(snapshot.context, index, record);
+    if (!state.suspects.indexIds.has(index.id)) continue;
+    const keys = keysUnder(state.context, index, record);
     if (keys instanceof Refusal) continue;
     for (const key of keys) {
-      const stored = snapshot.get(key.key);
+      const stored = state.get(key.key);
       if (stored !== undefined && compareBytes(stored, key.value) === 0) continue;
-      const found = entryFinding(snapshot, index, key, {rid: record.rid, stored});
+      const found = entryFinding(state, index, key, {rid: record.rid, stored});
       if (found !== undefined) findings.push(found);
     }
   }
 }
 
 function entryFinding(
-  snapshot: CheckView,
+  state: CheckState,
   index: IndexDefinition,
   key: IndexKey,
   {rid, stored}: {readonly rid: Rid; readonly stored: Uint8Array | undefined},
@@ -91,7 +91,7 @@ function entryFinding(
     const says = `index '${index.name}' has no entry of it under ${key.text}`;
     return {kind: 'index-entry-missing', ...named, says, mend};
   }
-  const holder = holderOf(snapshot.reader, snapshot.context, index, {key: key.key, value: stored});
+  const holder = holderOf(state.reader, state.context, index, {key: key.key, value: stored});
   if (holder === undefined || ridsEqual(holder, rid)) {
     const says = `its entry under ${key.text} in index '${index.name}' says something else`;
     return {kind: 'index-entry-wrong', ...named, says, mend};
@@ -167,9 +167,9 @@ function mendEntries(rid: Rid, indexId: number): Mend {
 }
 
 /** Walks all indexes once: what is in each must come out even with the records. */
-export function* surveyIndexes(snapshot: CheckView): Findings {
-  for (const [id, balance] of snapshot.entries) {
-    yield* snapshot.rows([indexRange(id)], ({bytes, keyStart, keyEnd, end}) => {
+export function* surveyIndexes(state: CheckState): Findings {
+  for (const [id, balance] of state.entries) {
+    yield* state.rows([indexRange(id)], ({bytes, keyStart, keyEnd, end}) => {
       balance
         .begin()
         .number(keyEnd - keyStart)
@@ -177,38 +177,35 @@ export function* surveyIndexes(snapshot: CheckView): Findings {
         .found();
       return none;
     });
-    if (!balance.isEven) snapshot.suspects.indexIds.add(id);
+    if (!balance.isEven) state.suspects.indexIds.add(id);
   }
-  yield* checkUnknownIndexes(snapshot);
+  yield* checkUnknownIndexes(state);
 }
 
 /** Walks entry by entry the indexes that are to be looked at. */
-export function* checkIndexes(snapshot: CheckView): Findings {
-  const {scope, context, suspects} = snapshot;
+export function* checkIndexes(state: CheckState): Findings {
+  const {scope, context, suspects} = state;
   if (scope.rids !== undefined) return;
   for (const id of suspects.indexIds) {
     const index = context.catalog.indexById(id);
     const type = index === undefined ? undefined : context.catalog.typeById(index.typeId);
-    if (
-      index === undefined ||
-      type?.familyBucketIds.some(each => snapshot.inScope(each)) !== true
-    ) {
+    if (index === undefined || type?.familyBucketIds.some(each => state.inScope(each)) !== true) {
       continue;
     }
-    yield* snapshot.rows([indexRange(id)], walker => strayFindings(snapshot, index, walker));
+    yield* state.rows([indexRange(id)], walker => strayFindings(state, index, walker));
   }
 }
 
 function strayFindings(
-  snapshot: CheckView,
+  state: CheckState,
   index: IndexDefinition,
   {bytes, keyStart, keyEnd, end}: RowWalker,
 ): readonly Finding[] {
   const entry = {key: copyBytes(bytes, keyStart, keyEnd), value: copyBytes(bytes, keyEnd, end)};
   const rid = ridOf(index, entry);
-  if (rid !== undefined && !snapshot.inScope(rid.bucket)) return none;
-  snapshot.budget.spend(getUnits);
-  if (holderOf(snapshot.reader, snapshot.context, index, entry) !== undefined) return none;
+  if (rid !== undefined && !state.inScope(rid.bucket)) return none;
+  state.budget.spend(getUnits);
+  if (holderOf(state.reader, state.context, index, entry) !== undefined) return none;
   return [
     {
       kind: 'index-entry-stray',
@@ -242,13 +239,13 @@ function ridOf({unique}: IndexDefinition, {key, value}: StoredEntry): Rid | unde
 }
 
 /** Steps from one unknown index to the next, however many entries each has. */
-function* checkUnknownIndexes(snapshot: CheckView): Findings {
-  const known = snapshot.context.catalog.data.indexes.map(index => index.id).sort((a, b) => a - b);
+function* checkUnknownIndexes(state: CheckState): Findings {
+  const known = state.context.catalog.data.indexes.map(index => index.id).sort((a, b) => a - b);
   let {start} = allIndexes;
   for (const id of [...known, undefined]) {
     const end = id === undefined ? allIndexes.end : indexRange(id).start;
     for (;;) {
-      const key = firstKey(snapshot.reader, {start, end});
+      const key = firstKey(state.reader, {start, end});
       if (key === undefined) break;
       yield unknownIndex(key);
       start =

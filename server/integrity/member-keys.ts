@@ -12,31 +12,30 @@ import {recordKey} from '#server/layout/record-key.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {Reader} from '#server/storage/store.ts';
 import type {RecordContext} from '#server/records/context.ts';
-import {type CheckView, type Findings, soundRecord} from './check-view.ts';
+import {type CheckState, type Findings, soundRecord} from './check-state.ts';
 import type {Mend} from './finding.ts';
 import {unknownKey} from './unknown-keys.ts';
 
 /** Weighs the keys against the records that demand them. */
-export function* surveyMembers(snapshot: CheckView): Findings {
-  yield* snapshot.rows([strayMembers], ({bytes, keyStart, keyEnd}) => {
-    snapshot.members.begin().bytes(bytes, keyStart, keyEnd).found();
+export function* surveyMembers(state: CheckState): Findings {
+  yield* state.rows([strayMembers], ({bytes, keyStart, keyEnd}) => {
+    state.members.begin().bytes(bytes, keyStart, keyEnd).found();
     return [];
   });
-  if (!snapshot.members.isEven) snapshot.suspects.members = true;
+  if (!state.members.isEven) state.suspects.members = true;
 }
 
 /** They are few: each was made by a statement that changed the labels of one vertex. */
-export function* checkMembers(snapshot: CheckView): Findings {
-  if (snapshot.scope.rids !== undefined || !snapshot.suspects.members) return;
-  yield* snapshot.rows([strayMembers], ({bytes, keyStart, keyEnd}) => {
+export function* checkMembers(state: CheckState): Findings {
+  if (state.scope.rids !== undefined || !state.suspects.members) return;
+  yield* state.rows([strayMembers], ({bytes, keyStart, keyEnd}) => {
     const key = copyBytes(bytes, keyStart, keyEnd);
     if (key.length !== strayMemberKeyBytes) {
       return [unknownKey(key, 'no key of a member of a type is that long')];
     }
     const {typeId, rid} = readForeignMember(key, 0);
-    if (!snapshot.inScope(rid.bucket) || isMember(snapshot.reader, snapshot.context, key))
-      return [];
-    const type = snapshot.context.catalog.typeById(typeId)?.name ?? `number ${typeId}`;
+    if (!state.inScope(rid.bucket) || isMember(state.reader, state.context, key)) return [];
+    const type = state.context.catalog.typeById(typeId)?.name ?? `number ${typeId}`;
     const place = ridText(rid);
     const says = `type '${type}' has a key of it as a record elsewhere, which it is not`;
     return [{kind: 'member-key-stray', place, says, mend: dropMember(key)}];

@@ -5,46 +5,46 @@
 import {readUtf8, utf8Bytes} from '#server/base/utf8.ts';
 import {idOfNameKey, nameKey, nameKeyBytes, namesRange} from '#server/layout/name-key.ts';
 import {isUtf8} from '#server/layout/record-fault.ts';
-import type {CheckView, Findings} from './check-view.ts';
+import type {CheckState, Findings} from './check-state.ts';
 import type {Finding} from './finding.ts';
 import {unknownKey} from './unknown-keys.ts';
 
-/** Fills `snapshot.names`; so it comes before the records. */
-export function* checkNames(snapshot: CheckView): Findings {
+/** Fills `state.names`; so it comes before the records. */
+export function* checkNames(state: CheckState): Findings {
   const ids = new Map<string, number>();
-  yield* snapshot.rows([namesRange()], ({bytes, keyStart, keyEnd, end}) => {
+  yield* state.rows([namesRange()], ({bytes, keyStart, keyEnd, end}) => {
     if (keyEnd - keyStart !== nameKeyBytes) {
       return [unknownKey(bytes.subarray(keyStart, keyEnd), 'no key of a name is that long')];
     }
     const id = idOfNameKey(bytes, keyStart);
     const place = `name ${id}`;
     if (keyEnd === end || !isUtf8(bytes.subarray(keyEnd, end))) {
-      snapshot.names.set(id, undefined);
+      state.names.set(id, undefined);
       return [{kind: 'name-damaged', place, says: 'its bytes are no name'}];
     }
     const name = readUtf8(bytes, keyEnd, end);
     const other = ids.get(name);
     ids.set(name, id);
-    snapshot.names.set(id, name);
+    state.names.set(id, name);
     if (other === undefined) return [];
     return [{kind: 'name-damaged', place, says: `'${name}' is name ${other} already`}];
   });
-  yield* declaredFindings(snapshot);
+  yield* declaredFindings(state);
 }
 
 /** The schema names its properties itself, so what the dictionary lacks of them is known. */
-function* declaredFindings(snapshot: CheckView): Generator<Finding> {
-  for (const type of snapshot.context.catalog.types) {
+function* declaredFindings(state: CheckState): Generator<Finding> {
+  for (const type of state.context.catalog.types) {
     for (const {id, name} of type.definition.properties) {
-      const stored = snapshot.names.get(id);
+      const stored = state.names.get(id);
       if (stored === name) continue;
       const place = `${type.name}.${name}`;
-      if (snapshot.names.has(id)) {
+      if (state.names.has(id)) {
         const says = `its name ${id} is '${stored ?? ''}' in the dictionary`;
         yield {kind: 'name-damaged', place, says};
         continue;
       }
-      snapshot.names.set(id, name);
+      state.names.set(id, name);
       yield {
         kind: 'name-declared',
         place,

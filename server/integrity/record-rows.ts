@@ -22,7 +22,7 @@ import type {ScanRange} from '#server/storage/store.ts';
 import {keyAfterPrefix} from '#server/layout/namespace.ts';
 import {countedBucket} from '#server/records/members.ts';
 import {checkComplete, checkRules} from '#server/records/rules.ts';
-import {type CheckView, type Findings, soundRecord, typeOfRecord} from './check-view.ts';
+import {type CheckState, type Findings, soundRecord, typeOfRecord} from './check-state.ts';
 import {verifyRecord, type RecordFault} from './verify-record.ts';
 import {demandEdge, edgeFindings} from './edge-keys.ts';
 import type {Finding, Mend} from './finding.ts';
@@ -40,20 +40,20 @@ const linkTags: ReadonlySet<number> = new Set([
 const linksShownMax = 5;
 const none: readonly Finding[] = [];
 
-export function* checkRecords(snapshot: CheckView): Findings {
-  const {rids} = snapshot.scope;
+export function* checkRecords(state: CheckState): Findings {
+  const {rids} = state.scope;
   for (const rid of rids ?? []) {
-    if (snapshot.reader.get(recordKey(rid)) !== undefined) continue;
+    if (state.reader.get(recordKey(rid)) !== undefined) continue;
     yield {
       kind: 'link-dangling',
       place: ridText(rid),
       says: 'the record that is to be checked does not exist',
     };
   }
-  yield* snapshot.rows(rangesOf(snapshot), walker => rowFindings(snapshot, walker));
+  yield* state.rows(rangesOf(state), walker => rowFindings(state, walker));
 }
 
-function rangesOf({scope}: CheckView): readonly ScanRange[] {
+function rangesOf({scope}: CheckState): readonly ScanRange[] {
   if (scope.rids !== undefined) {
     const keys = scope.rids.map(recordKey);
     return keys.map(key => ({start: key, end: keyAfterPrefix(key)}));
@@ -62,29 +62,29 @@ function rangesOf({scope}: CheckView): readonly ScanRange[] {
   return [allRecords];
 }
 
-function rowFindings(snapshot: CheckView, walker: RowWalker): readonly Finding[] {
+function rowFindings(state: CheckState, walker: RowWalker): readonly Finding[] {
   const {bytes, keyStart, keyEnd, end} = walker;
   if (keyEnd - keyStart !== recordKeyBytes) {
     return [unknownKey(bytes.subarray(keyStart, keyEnd), 'no key of a record is that long')];
   }
   const rid = ridOfRecordKey(bytes, keyStart);
-  const {catalog, schema} = snapshot.context;
-  snapshot.notePosition(rid.bucket, rid.position);
+  const {catalog, schema} = state.context;
+  state.notePosition(rid.bucket, rid.position);
   if (catalog.bucketById(rid.bucket) === undefined) return [withoutBucket(rid)];
-  const {record, fault} = verifyRecord(snapshot.reader, schema, rid, {
+  const {record, fault} = verifyRecord(state.reader, schema, rid, {
     bytes,
     offset: keyEnd,
     length: end - keyEnd,
   });
-  const type = record === undefined ? undefined : typeOfRecord(snapshot.context, record);
+  const type = record === undefined ? undefined : typeOfRecord(state.context, record);
   if (record === undefined || type === undefined) {
     // It was counted where it lies.
-    snapshot.count(rid.bucket);
-    return [damagedRecord(snapshot, rid, fault, record)];
+    state.count(rid.bucket);
+    return [damagedRecord(state, rid, fault, record)];
   }
-  snapshot.records[record.kind] += 1;
-  snapshot.count(countedBucket(type, rid));
-  return findingsOf(snapshot, type, record);
+  state.records[record.kind] += 1;
+  state.count(countedBucket(type, rid));
+  return findingsOf(state, type, record);
 }
 
 function withoutBucket(rid: Rid): Finding {
@@ -102,7 +102,7 @@ function withoutBucket(rid: Rid): Finding {
 }
 
 function damagedRecord(
-  {context}: CheckView,
+  {context}: CheckState,
   rid: Rid,
   fault: RecordFault | undefined,
   record: StoredRecord | undefined,
@@ -121,21 +121,21 @@ function damagedRecord(
 }
 
 function findingsOf(
-  snapshot: CheckView,
+  state: CheckState,
   type: CatalogType,
   record: StoredRecord,
 ): readonly Finding[] {
   const findings: Finding[] = [];
-  nameAndLinkFindings(snapshot, record, findings);
+  nameAndLinkFindings(state, record, findings);
   if (type.ruledProperties.length > 0) ruleFindings(type, record, findings);
-  if (!snapshot.isNarrow) demand(snapshot, type, record, findings);
-  else dependentFindings(snapshot, type, record, findings);
+  if (!state.isNarrow) demand(state, type, record, findings);
+  else dependentFindings(state, type, record, findings);
   return findings.length === 0 ? none : findings;
 }
 
 /** Notes what must be there because of the record. */
 function demand(
-  snapshot: CheckView,
+  state: CheckState,
   type: CatalogType,
   record: StoredRecord,
   findings: Finding[],
@@ -143,51 +143,51 @@ function demand(
   const {rid, kind} = record;
   if (!type.bucketIds.includes(rid.bucket)) {
     const key = strayMemberKey(type.id, rid);
-    snapshot.members.begin().bytes(key, 0, key.length).due();
+    state.members.begin().bytes(key, 0, key.length).due();
   }
-  if (kind === 'edge') demandEdge(snapshot, record);
-  if (type.indexes.length > 0) demandEntries(snapshot, type, record, findings);
+  if (kind === 'edge') demandEdge(state, record);
+  if (type.indexes.length > 0) demandEntries(state, type, record, findings);
 }
 
 /** Walks the records again for what did not come out even. */
-export function* checkDependents(snapshot: CheckView): Findings {
-  yield* snapshot.rows([allRecords], walker => {
+export function* checkDependents(state: CheckState): Findings {
+  yield* state.rows([allRecords], walker => {
     const {bytes, keyStart, keyEnd, end} = walker;
     if (keyEnd - keyStart !== recordKeyBytes) return none;
     const place = {bytes, offset: keyEnd, length: end - keyEnd};
     const rid = ridOfRecordKey(bytes, keyStart);
-    const {record} = verifyRecord(snapshot.reader, snapshot.context.schema, rid, place);
+    const {record} = verifyRecord(state.reader, state.context.schema, rid, place);
     if (record === undefined) return none;
-    const type = typeOfRecord(snapshot.context, record);
-    const isKnown = snapshot.context.catalog.bucketById(rid.bucket) !== undefined;
+    const type = typeOfRecord(state.context, record);
+    const isKnown = state.context.catalog.bucketById(rid.bucket) !== undefined;
     if (type === undefined || !isKnown) return none;
     const findings: Finding[] = [];
-    dependentFindings(snapshot, type, record, findings);
+    dependentFindings(state, type, record, findings);
     return findings;
   });
 }
 
 /** What must be there because of the record, looked for one by one. */
 function dependentFindings(
-  snapshot: CheckView,
+  state: CheckState,
   type: CatalogType,
   record: StoredRecord,
   findings: Finding[],
 ): void {
-  const {edges, members, indexIds} = snapshot.suspects;
-  if (members) memberFindings(snapshot, type, record, findings);
-  if (edges && record.kind === 'edge') edgeFindings(snapshot, type, record, findings);
-  if (indexIds.size > 0 && type.indexes.length > 0) entryFindings(snapshot, type, record, findings);
+  const {edges, members, indexIds} = state.suspects;
+  if (members) memberFindings(state, type, record, findings);
+  if (edges && record.kind === 'edge') edgeFindings(state, type, record, findings);
+  if (indexIds.size > 0 && type.indexes.length > 0) entryFindings(state, type, record, findings);
 }
 
 function memberFindings(
-  snapshot: CheckView,
+  state: CheckState,
   type: CatalogType,
   {rid}: StoredRecord,
   findings: Finding[],
 ): void {
   if (type.bucketIds.includes(rid.bucket)) return;
-  if (snapshot.get(strayMemberKey(type.id, rid)) !== undefined) return;
+  if (state.get(strayMemberKey(type.id, rid)) !== undefined) return;
   findings.push({
     kind: 'member-key-missing',
     place: ridText(rid),
@@ -207,19 +207,19 @@ function mendMemberKey(rid: Rid): Mend {
   };
 }
 
-function nameAndLinkFindings(snapshot: CheckView, record: StoredRecord, findings: Finding[]): void {
+function nameAndLinkFindings(state: CheckState, record: StoredRecord, findings: Finding[]): void {
   const {bytes, offset, length} = record;
   const count = propertyCount(bytes, offset);
   const place = ridText(record.rid);
   for (let slot = 0; slot < count; slot++) {
     const id = propertyId(bytes, offset, slot);
-    if (!snapshot.names.has(id)) {
+    if (!state.names.has(id)) {
       findings.push({kind: 'name-missing', place, says: `its property ${id} has no name`});
     }
     if (!linkTags.has(propertyTag(bytes, offset, slot))) continue;
     const missing: string[] = [];
     for (const rid of linksIn(readSlot(bytes, offset, length, slot))) {
-      if (missing.length < linksShownMax && snapshot.get(recordKey(rid)) === undefined) {
+      if (missing.length < linksShownMax && state.get(recordKey(rid)) === undefined) {
         missing.push(ridText(rid));
       }
     }

@@ -7,7 +7,7 @@
  */
 import type {MapValue, Value} from '#server/model/value.ts';
 import {ridOfText} from '#server/model/rid.ts';
-import type {CheckView} from './check-view.ts';
+import type {CheckState} from './check-state.ts';
 import {type Finding, type FindingKind, findingKinds, isWarning, remedyOf} from './finding.ts';
 
 /** What a check may write. */
@@ -61,9 +61,9 @@ export class CheckReport {
   }
 
   /** The one row that is answered. */
-  row(snapshot: CheckView): MapValue {
-    const {document, vertex} = snapshot.records;
-    const edge = [...snapshot.lightsOfBucket.values()].reduce(add, snapshot.records.edge);
+  row(state: CheckState): MapValue {
+    const {document, vertex} = state.records;
+    const edge = [...state.lightsOfBucket.values()].reduce(add, state.records.edge);
     const undecodable = this.#places('record-damaged');
     const corrupted = this.#places('record-damaged', 'record-type-unknown', 'record-kind-wrong');
     const orphans = [
@@ -81,7 +81,7 @@ export class CheckReport {
       totalActiveDocuments: document,
       totalActiveVertices: vertex,
       totalActiveEdges: edge,
-      adjacencyEntriesScanned: snapshot.adjacencyRows,
+      adjacencyEntriesScanned: state.adjacencyRows,
       totalErrors: this.#total(false),
       totalWarnings: this.#total(true),
       warnings: this.#warnings,

@@ -3,10 +3,10 @@
  * asks for none of this, so that one wrong reference does not close a whole database.
  */
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
-import type {CheckView} from './check-view.ts';
+import type {CheckState} from './check-state.ts';
 import type {Finding} from './finding.ts';
 
-export function* checkSchema({context: {catalog}}: CheckView): Generator<Finding> {
+export function* checkSchema({context: {catalog}}: CheckState): Generator<Finding> {
   const {data} = catalog;
   const owners = new Map<number, string>();
   for (const type of catalog.types) {

@@ -6,7 +6,7 @@ import {copyBytes} from '#server/base/utf8.ts';
 import {namespace} from '#server/layout/namespace.ts';
 import type {ScanRange} from '#server/storage/store.ts';
 import {systemPrefix} from '#server/transactions/system-keys.ts';
-import {type CheckView, type Findings, keyName} from './check-view.ts';
+import {type CheckState, type Findings, keyName} from './check-state.ts';
 import type {Finding} from './finding.ts';
 
 export function unknownKey(bytes: Uint8Array, says: string): Finding {
@@ -24,8 +24,8 @@ export function unknownKey(bytes: Uint8Array, says: string): Finding {
 }
 
 /** Walks everything between the ranges that have a meaning. */
-export function* checkUnknownKeys(snapshot: CheckView): Findings {
-  yield* snapshot.rows(
+export function* checkUnknownKeys(state: CheckState): Findings {
+  yield* state.rows(
     gaps(),
     ({bytes, keyStart, keyEnd}) => [
       unknownKey(bytes.subarray(keyStart, keyEnd), 'no kind of key begins like that'),

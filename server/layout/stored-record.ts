@@ -26,7 +26,8 @@ import type {RecordSchema} from './record.ts';
 import {valueTag} from './value-tag.ts';
 
 /**
- * Gives the values that a record does not hold as they are (compressed-value.ts), as of one view.
+ * Gives the values that a record does not hold as they are (compressed-value.ts), as of one
+ * snapshot.
  */
 export interface CompressedValueSource {
   /** The value in `slot` of the record in bytes [offset, offset + length), which is compressed. */

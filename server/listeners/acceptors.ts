@@ -3,7 +3,7 @@
  *
  * The event loop takes one connection from each listening socket in a turn, and then does what the
  * connections before have to do. With one socket the clients that come to a new leader all at once
- * would wait for as many turns as there are clients (64 clients under load: up to 200 ms).
+ * would wait for as many turns as there are clients.
  */
 import {type AddressInfo, createServer, type ListenOptions, type Server} from 'node:net';
 import type {Ports} from '#server/base/setting-row.ts';

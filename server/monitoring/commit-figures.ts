@@ -11,7 +11,7 @@ export class CommitFigures {
   /** Transactions that had written and were rolled back. */
   rollbacks = 0;
   /** Views that were taken to read from. */
-  views = 0;
+  snapshots = 0;
   /** Copies of databases as of one moment that could not be made. */
   copiesFailed = 0;
 }

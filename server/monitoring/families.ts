@@ -68,7 +68,7 @@ export const families = {
 
   // Transactions.
   svc_engine_tx_write_total: counter('Transactions whose commit was appended here.', 'commits'),
-  svc_engine_tx_read_total: counter('Views that statements took to read from.', 'views'),
+  svc_engine_tx_read_total: counter('Store snapshots that statements took.', 'snapshots'),
   svc_engine_tx_rollbacks_total: counter(
     'Transactions that ended without a commit although they had written.',
     'transactions',

@@ -12,7 +12,7 @@ import {type ProfiledQueryGroup, QueryGroups, type ProfiledExecution} from './qu
 import type {ProfilerRuns, SavedRun} from './profiler-runs.ts';
 
 /** The figures of the server at one moment. */
-export interface ProfilerSnapshot {
+export interface ProfilerFigures {
   readonly profiler: unknown;
   readonly databases: unknown;
 }
@@ -27,8 +27,8 @@ export interface ProfilerDocument {
   readonly totalQueries: number;
   readonly profiledDatabases: readonly string[];
   readonly summary: {
-    readonly snapshotStart?: ProfilerSnapshot;
-    readonly snapshotStop?: ProfilerSnapshot;
+    readonly snapshotStart?: ProfilerFigures;
+    readonly snapshotStop?: ProfilerFigures;
   };
   readonly queries: readonly ProfiledQueryGroup[];
   /** Every step of every execution was measured. */
@@ -46,7 +46,7 @@ export interface QueryProfilerOptions {
   readonly timers: Timers;
   readonly logger: Logger;
   readonly runs: ProfilerRuns;
-  readonly snapshot: () => ProfilerSnapshot;
+  readonly snapshot: () => ProfilerFigures;
 }
 
 export const profilerSecondsDefault = 60;
@@ -56,7 +56,7 @@ interface Session {
   readonly startTime: number;
   readonly startedMonotonic: number;
   readonly timeoutSeconds: number;
-  readonly snapshot: ProfilerSnapshot;
+  readonly snapshot: ProfilerFigures;
   readonly groups: QueryGroups;
   readonly cancel: () => void;
 }

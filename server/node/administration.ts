@@ -5,7 +5,7 @@ import {resolve} from 'node:path';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {BackupService} from '#server/backup/backup-service.ts';
-import type {ProfilerSnapshot, QueryProfiler} from '#server/monitoring/query-profiler.ts';
+import type {ProfilerFigures, QueryProfiler} from '#server/monitoring/query-profiler.ts';
 import {byLabel, type Figures} from '#server/monitoring/figures.ts';
 import type {HealthMonitor} from '#server/monitoring/health-monitor.ts';
 import type {MetricsDump} from '#server/monitoring/metrics-dump.ts';
@@ -37,7 +37,7 @@ export interface ServerAdministrationOptions {
   /** Makes what writes the metrics into the log. */
   readonly makeDump: (figures: () => Figures) => MetricsDump;
   /** Makes the profiler, which asks for figures when it begins and ends. */
-  readonly makeProfiler: (snapshot: () => ProfilerSnapshot) => QueryProfiler;
+  readonly makeProfiler: (snapshot: () => ProfilerFigures) => QueryProfiler;
   readonly random: Random;
   /** The settings as resolved at the start. */
   readonly settings: Settings;
@@ -226,7 +226,7 @@ export class ServerAdministration implements Administration {
     const available = 100 - (heapBytes / Math.max(1, heapBytesMax)) * 100;
     return {
       writeTx: {count: commits.appended},
-      readTx: {count: commits.views},
+      readTx: {count: commits.snapshots},
       txRollbacks: {count: commits.rollbacks},
       concurrentModificationExceptions: {count: commits.conflicts},
       walBytesWritten: {space: commits.appendedBytes},

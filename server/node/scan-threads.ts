@@ -1,6 +1,6 @@
 /**
  * The threads that long reads take: started when one is needed and none is free, ended when they
- * were idle for a while, because each holds some 20 MB.
+ * were idle for a while, because each holds a heap of its own.
  *
  * A thread serves one order at a time, so whatever becomes of it (it runs out of memory, it is
  * ended because it does not notice that it should stop) meets one statement.

@@ -47,15 +47,15 @@ async function run(
   order: PlanTask,
   tell: (news: PlanTaskEvent) => void,
 ): Promise<void> {
-  const {snapshot: view, schemaVersion} = order;
-  const store = await attachStore(view.store);
+  const {snapshot, schemaVersion} = order;
+  const store = await attachStore(snapshot.store);
   try {
-    const views = {
+    const source = {
       schemaVersion,
-      open: () => store.attachSnapshot(view.handle),
+      open: () => store.attachSnapshot(snapshot.handle),
       release: (held: StoreSnapshot) => held.release(),
     };
-    await runner.run(order, views, tell);
+    await runner.run(order, source, tell);
   } finally {
     store.close();
   }

@@ -42,11 +42,11 @@ import {formatsOf} from '#server/engine/formats/levels.ts';
 import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
 import {joinedCluster} from './cluster/cluster-start.ts';
 import type {ClusterNode} from './cluster/cluster-node.ts';
-import {ClusterView} from './cluster/cluster-view.ts';
+import {NodeCluster} from './cluster/node-cluster.ts';
 import {TrustStore} from './keys/trust-store.ts';
 import {ClusterWatch} from './cluster/cluster-watch.ts';
 import {startJoinProbe} from './cluster/join-probe.ts';
-import {startRehearsal} from './cluster/write-warmup.ts';
+import {startWriteWarmup} from './cluster/write-warmup.ts';
 import {compileSooner} from './runtime/jit-flags.ts';
 import {startCommitThreads} from './commit/commit-threads.ts';
 import type {Configuration} from './configuration.ts';
@@ -298,7 +298,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
   services.administration.start();
   const leaveCompiler = compileSooner(timers);
-  const endRehearsal = parts.cluster && rehearseWrites(given, parts, means);
+  const endWarmup = parts.cluster && warmUpWrites(given, parts, means);
   const leaveMemory = keepMemorySmall({
     clock,
     timers,
@@ -325,7 +325,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       leaveCompiler();
       parts.probe?.end();
       watch?.end();
-      await endRehearsal?.();
+      await endWarmup?.();
       secure?.end();
       await parts.cluster?.stepDown();
       await http.close(given.get('svc.server.shutdownTimeout'));
@@ -353,7 +353,6 @@ function createMeans(given: Settings, parts: Parts): Omit<StartDependencies, 'ja
   keepEvents(given, parts, clock.now());
   const timers = createTimers();
   const random = createRandom();
-  const view = cluster && new ClusterView(cluster, {clock, timers});
   cluster?.useSnapshots({
     engine,
     storeEngine,
@@ -366,7 +365,7 @@ function createMeans(given: Settings, parts: Parts): Omit<StartDependencies, 'ja
     disk: createDisk(),
     databaseDirectory: dataPathsIn(given).databaseDirectory,
   });
-  return {cluster: view, clock, random, timers};
+  return {cluster: cluster && new NodeCluster(cluster, {clock, timers}), clock, random, timers};
 }
 
 /** What is open as long as the process has anything to tell. */
@@ -382,11 +381,11 @@ function keepEvents(given: Settings, {events, logger}: Parts, startedAt: number)
 }
 
 /** Runs after the start of a member, which may lead in a moment. */
-function rehearseWrites(given: Settings, {storeEngine, logger}: Parts, means: StartDependencies) {
+function warmUpWrites(given: Settings, {storeEngine, logger}: Parts, means: StartDependencies) {
   // As a server alone: nobody else hears of it.
   const {cluster: _, ...own} = means;
   const disk = createDisk();
-  return startRehearsal({
+  return startWriteWarmup({
     ...own,
     logger,
     disk,

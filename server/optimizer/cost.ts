@@ -1,9 +1,8 @@
 /**
  * What the work of a plan costs, in steps of one: a record passed over in a scan.
  *
- * The figures are ratios measured on one machine with the data in memory (100,000 records of 60
- * bytes; a step is about 0.25 microseconds). They need not be exact: a plan is chosen for being
- * several times cheaper, and what is close may go either way.
+ * The figures are ratios, measured on one machine with the data in memory. They need not be exact:
+ * a plan is chosen for being several times cheaper, and what is close may go either way.
  */
 export const cost = {
   /** A record in a scan: its condition is decided on packed bytes where it lies. */

@@ -5,7 +5,7 @@
  * the role, so that it ends with it.
  */
 import {assert} from '#server/base/assert.ts';
-import {LogView} from './log-view.ts';
+import {LogOutline} from './log-outline.ts';
 import {type Membership, MembershipHistory, memberOf} from './membership.ts';
 import {
   type EntryShape,
@@ -103,7 +103,7 @@ export type Role = Follower | Campaign | Leadership;
 
 export class Raft {
   readonly options: RaftOptions;
-  readonly log: LogView;
+  readonly log: LogOutline;
   memberships: MembershipHistory;
   readonly outbox = new Outbox();
   term: Term;
@@ -132,7 +132,7 @@ export class Raft {
     this.now = now;
     this.term = recovered.term;
     this.vote = recovered.vote;
-    this.log = new LogView(recovered.base);
+    this.log = new LogOutline(recovered.base);
     this.memberships = new MembershipHistory(recovered.base.index, recovered.membership);
     for (const entry of recovered.entries) this.appendEntry(entry);
     this.log.allPersisted();

@@ -13,7 +13,7 @@
  *   replication.ts        the leader's side of the log; sending.ts how entries leave it
  *   acceptance.ts         the follower's side of the log
  *   reads.ts, transfer.ts, reconfiguration.ts
- *   quorum.ts, progress.ts, log-view.ts, membership.ts   the arithmetic under it
+ *   quorum.ts, progress.ts, log-outline.ts, membership.ts   the arithmetic under it
  *
  * Time only ever decides when something is tried. Nothing that is said to be safe depends on it.
  *

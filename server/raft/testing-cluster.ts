@@ -55,7 +55,7 @@ interface ScriptNode {
   running: boolean;
   slow: boolean;
   /** The log as the process sees it, and what is durable of it. */
-  view: ScriptLog;
+  current: ScriptLog;
   durable: ScriptLog;
   durableNumber: number;
   applied: number;
@@ -195,7 +195,7 @@ export class ScriptCluster {
       raft: new Raft({...this.#options, ...own}, recovered, this.#now),
       running: true,
       slow: false,
-      view: recovered,
+      current: recovered,
       durable: recovered,
       durableNumber: 0,
       applied: recovered.applied,
@@ -222,11 +222,11 @@ export class ScriptCluster {
     this.#say(`${id} ${effectText(effect)}${waits && node.slow ? ' once durable' : ''}`);
     if (effect.kind === 'persist') {
       const {number, hardState, restart, keepThrough, entries} = effect;
-      const {base, membership} = node.view;
+      const {base, membership} = node.current;
       const from = restart?.last ?? base;
       const kept =
-        restart === undefined ? node.view.entries.slice(0, keepThrough - from.index) : [];
-      node.view = {
+        restart === undefined ? node.current.entries.slice(0, keepThrough - from.index) : [];
+      node.current = {
         ...hardState,
         base: from,
         membership: restart?.membership ?? membership,
@@ -234,7 +234,7 @@ export class ScriptCluster {
         applied: from.index,
         committed: from.index,
       };
-      node.writes.push({number, recovered: node.view});
+      node.writes.push({number, recovered: node.current});
     } else if (effect.kind === 'send' || effect.kind === 'send-entries') {
       const message = effect.kind === 'send' ? effect.message : this.#filled(node, effect);
       const letter = {from: id, to: effect.to, message, after: effect.after};
@@ -248,7 +248,7 @@ export class ScriptCluster {
 
   #filled(node: ScriptNode, effect: Extract<Effect, {readonly kind: 'send-entries'}>): Message {
     const {head, through} = effect;
-    const {base, entries} = node.view;
+    const {base, entries} = node.current;
     assert(through <= base.index + entries.length, 'an append holds what the log holds');
     const range = entries.slice(head.previous.index - base.index, through - base.index);
     return {...head, entries: range};
@@ -300,14 +300,21 @@ export class ScriptCluster {
 
   #compact(id: NodeId, through: number): void {
     const node = this.#node(id);
-    const {raft, view} = node;
+    const {raft, current} = node;
     const term = raft.log.termAt(through);
     assert(term !== undefined, 'a script forgets what is there');
     const membership = raft.memberships.at(through);
-    const entries = view.entries.slice(through - view.base.index);
+    const entries = current.entries.slice(through - current.base.index);
     const [applied, committed] = [through, through];
-    node.view = {...view, base: {index: through, term}, membership, entries, applied, committed};
-    node.durable = node.view;
+    node.current = {
+      ...current,
+      base: {index: through, term},
+      membership,
+      entries,
+      applied,
+      committed,
+    };
+    node.durable = node.current;
     this.#input(id, {kind: 'compact', through});
   }
 
@@ -321,11 +328,11 @@ export class ScriptCluster {
   }
 
   #state(id: NodeId): string {
-    const {raft, view, running, applied} = this.#node(id);
+    const {raft, current, running, applied} = this.#node(id);
     if (!running) return `${id} down`;
     const {role, term, vote, commit} = raft;
-    const base = view.base.index === 0 ? '' : `..${positionText(view.base)} `;
-    const log = view.entries.map(entryText).join(' ');
+    const base = current.base.index === 0 ? '' : `..${positionText(current.base)} `;
+    const log = current.entries.map(entryText).join(' ');
     const voted = vote === undefined ? '' : ` vote ${vote}`;
     const progress = `commit ${commit} applied ${applied}`;
     return `${id} ${role.kind} term ${term}${voted} ${progress} log ${base}${log}`.trimEnd();

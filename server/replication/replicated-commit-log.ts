@@ -111,7 +111,7 @@ export class ReplicatedCommitLog implements EngineLog {
     return this.#options.replicator.readIndex(this.#options.quorumTimeoutMs());
   }
 
-  catchUp(): void {
+  flushAcknowledged(): void {
     requireFlushed(this.#options.pipe);
   }
 

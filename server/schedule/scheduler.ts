@@ -84,7 +84,7 @@ const waitMsMax = 30_000;
 /** What is overdue by more than this was missed. */
 const lateMsMax = 60_000;
 
-interface Entry {
+interface KnownJob {
   job: Job;
   /** Milliseconds of its job's clock. */
   due: number | undefined;
@@ -95,9 +95,9 @@ interface Entry {
 export class Scheduler {
   readonly #clock: Clock;
   readonly #timers: Pick<Timers, 'after'>;
-  readonly #entries = new Set<Entry>();
-  readonly #waiting: Entry[] = [];
-  readonly #running = new Map<Entry, Promise<void>>();
+  readonly #jobs = new Set<KnownJob>();
+  readonly #waiting: KnownJob[] = [];
+  readonly #running = new Map<KnownJob, Promise<void>>();
   #cancelTimer: () => void = () => {};
   readonly #ended = {aborted: false};
 
@@ -109,23 +109,23 @@ export class Scheduler {
   /** Plans a job from now on. */
   add(job: Job): PlannedJob {
     const now = this.#now(job);
-    const entry: Entry = {job, due: job.next(now, now), state: 'idle', last: undefined};
-    this.#entries.add(entry);
+    const known: KnownJob = {job, due: job.next(now, now), state: 'idle', last: undefined};
+    this.#jobs.add(known);
     this.#wait();
-    const change = (other: Job): void => this.#change(entry, other);
-    const remove = (): void => this.#remove(entry);
+    const change = (other: Job): void => this.#change(known, other);
+    const remove = (): void => this.#remove(known);
     return {
       change,
       remove,
       get next() {
-        return entry.due;
+        return known.due;
       },
     };
   }
 
   /** All jobs, those that are due first in front. */
   list(): readonly ScheduledJob[] {
-    const jobs = [...this.#entries].map(({job, due, state, last}) => ({
+    const jobs = [...this.#jobs].map(({job, due, state, last}) => ({
       kind: job.kind,
       database: job.database,
       name: job.name,
@@ -140,9 +140,9 @@ export class Scheduler {
   /** Begins what has come due. Its own timer does so; whoever knows of more may call it too. */
   look(): void {
     if (this.#ended.aborted) return;
-    const due = [...this.#entries].filter(entry => this.#overdueMs(entry) >= 0);
+    const due = [...this.#jobs].filter(known => this.#overdueMs(known) >= 0);
     due.sort((one, other) => this.#overdueMs(other) - this.#overdueMs(one));
-    for (const entry of due) this.#take(entry);
+    for (const known of due) this.#take(known);
     this.#start();
     this.#wait();
   }
@@ -160,90 +160,90 @@ export class Scheduler {
   }
 
   /** Less than nothing while it is not due. */
-  #overdueMs({job, due}: Entry): number {
+  #overdueMs({job, due}: KnownJob): number {
     return due === undefined ? -Infinity : this.#now(job) - due;
   }
 
-  #change(entry: Entry, job: Job): void {
-    const isSame = entry.job.rhythm === job.rhythm && entry.job.clock === job.clock;
-    entry.job = job;
+  #change(known: KnownJob, job: Job): void {
+    const isSame = known.job.rhythm === job.rhythm && known.job.clock === job.clock;
+    known.job = job;
     if (isSame) return;
     const now = this.#now(job);
-    entry.due = job.next(now, now);
+    known.due = job.next(now, now);
     this.#wait();
   }
 
-  #remove(entry: Entry): void {
-    this.#entries.delete(entry);
-    const at = this.#waiting.indexOf(entry);
+  #remove(known: KnownJob): void {
+    this.#jobs.delete(known);
+    const at = this.#waiting.indexOf(known);
     if (at >= 0) this.#waiting.splice(at, 1);
     this.#wait();
   }
 
-  #take(entry: Entry): void {
-    const {job, due = 0} = entry;
+  #take(known: KnownJob): void {
+    const {job, due = 0} = known;
     const now = this.#now(job);
-    entry.due = job.next(due, now);
+    known.due = job.next(due, now);
     if (!job.runsHere()) return;
     if (job.clock === 'wall' && now - due > lateMsMax) {
-      return this.#passOver(entry, 'missed', {due, reason: 'the server was not running then'});
+      return this.#passOver(known, 'missed', {due, reason: 'the server was not running then'});
     }
-    if (entry.state !== 'idle') {
-      return this.#passOver(entry, 'skipped', {due, reason: 'the one before is under way'});
+    if (known.state !== 'idle') {
+      return this.#passOver(known, 'skipped', {due, reason: 'the one before is under way'});
     }
-    entry.state = 'waiting';
-    this.#waiting.push(entry);
+    known.state = 'waiting';
+    this.#waiting.push(known);
   }
 
   #passOver(
-    entry: Entry,
+    known: KnownJob,
     outcome: 'skipped' | 'missed',
     {due, reason}: {readonly due: number; readonly reason: string},
   ): void {
-    entry.last = {at: this.#clock.now(), outcome, detail: reason, elapsedMs: undefined};
-    entry.job.onPassedOver?.(outcome, due);
+    known.last = {at: this.#clock.now(), outcome, detail: reason, elapsedMs: undefined};
+    known.job.onPassedOver?.(outcome, due);
   }
 
   #start(): void {
-    for (let entry = this.#ready(); entry !== undefined; entry = this.#ready()) this.#begin(entry);
+    for (let known = this.#ready(); known !== undefined; known = this.#ready()) this.#begin(known);
   }
 
   /** The first that waits and of whose kind one more may be done. */
-  #ready(): Entry | undefined {
+  #ready(): KnownJob | undefined {
     const counts = {backup: 0, view: 0};
     for (const {job} of this.#running.keys()) counts[job.kind] += 1;
     return this.#waiting.find(({job: {kind}}) => counts[kind] < atOnce[kind]);
   }
 
-  #begin(entry: Entry): void {
-    this.#waiting.splice(this.#waiting.indexOf(entry), 1);
-    entry.state = 'running';
-    const run = this.#run(entry).finally(() => {
-      entry.state = 'idle';
-      this.#running.delete(entry);
+  #begin(known: KnownJob): void {
+    this.#waiting.splice(this.#waiting.indexOf(known), 1);
+    known.state = 'running';
+    const run = this.#run(known).finally(() => {
+      known.state = 'idle';
+      this.#running.delete(known);
       if (!this.#ended.aborted) this.#start();
     });
-    this.#running.set(entry, run);
+    this.#running.set(known, run);
   }
 
   /** Does not reject. */
-  async #run(entry: Entry): Promise<void> {
+  async #run(known: KnownJob): Promise<void> {
     const startedAt = this.#clock.monotonic();
     let result: Pick<JobOutcome, 'outcome' | 'detail'>;
     try {
-      const {outcome, detail} = await entry.job.run(this.#ended);
+      const {outcome, detail} = await known.job.run(this.#ended);
       result = {outcome, detail};
     } catch (error) {
       result = {outcome: 'failed', detail: error instanceof Error ? error.message : String(error)};
     }
     const elapsedMs = Math.round(this.#clock.monotonic() - startedAt);
-    entry.last = {at: this.#clock.now(), ...result, elapsedMs};
+    known.last = {at: this.#clock.now(), ...result, elapsedMs};
   }
 
   #wait(): void {
     this.#cancelTimer();
     if (this.#ended.aborted) return;
-    const waits = [...this.#entries].map(entry => -this.#overdueMs(entry));
+    const waits = [...this.#jobs].map(known => -this.#overdueMs(known));
     const wait = Math.min(...waits);
     if (wait === Infinity) return;
     const delayMs = Math.min(waitMsMax, Math.max(1, wait));

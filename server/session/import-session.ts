@@ -22,7 +22,7 @@ import {refusalOf} from './statements/outcome.ts';
 import type {CurrentGuard} from './type-guard.ts';
 
 /** One moment of a database. */
-export interface DatabaseView {
+export interface DatabaseSnapshot {
   readonly catalog: Catalog;
   readonly graph: Graph;
   close(): void;
@@ -92,7 +92,7 @@ export class ImportSession {
     await this.#session.views.followAll(this.#principal.root ? undefined : this.#principal.name);
   }
 
-  view(): DatabaseView {
+  snapshot(): DatabaseSnapshot {
     const reader = this.database.read();
     const {context} = this;
     const {catalog} = context;

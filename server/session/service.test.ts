@@ -37,7 +37,7 @@ test('a transaction sees its own writes, others see them after its commit', asyn
   assert.deepEqual(await ages(database), [31, 41]);
 });
 
-test('READ_COMMITTED rereads, REPEATABLE_READ keeps its view', async () => {
+test('READ_COMMITTED rereads, REPEATABLE_READ keeps its snapshot', async () => {
   const database = await world.database(people);
   const rereads = await world.service.begin(root, database.name);
   const keeps = await world.service.begin(root, database.name, {isolation: 'REPEATABLE_READ'});

@@ -2,7 +2,7 @@
  * The session service: what session.ts promises, over the engine.
  *
  * The way of a statement: rights on the database, prepared plan (cached), then one of three:
- * a read over a view, streamed as it is made; a write, run to its end inside a transaction,
+ * a read over a snapshot, streamed as it is made; a write, run to its end inside a transaction,
  * committed, and only then answered (it is run again by itself when another commit was faster);
  * a statement of an open transaction. Schema commands go to the database's executor, scripts to
  * the script runner.
@@ -52,7 +52,7 @@ import {ClientTransactions} from './connections/client-transactions.ts';
 import type {DatabaseSession, DatabaseSessionOptions} from './connections/database-session.ts';
 import {DatabaseSessions} from './connections/database-sessions.ts';
 import {withLeader} from '#server/cluster/leadership.ts';
-import {PrincipalView} from './connections/principal-view.ts';
+import {PrincipalVisibility} from './connections/principal-visibility.ts';
 import {type Executors, type ServiceLoad, serviceFigures} from './connections/service-figures.ts';
 import {RequestRun, type RequestSurroundings} from './connections/request-run.ts';
 import {unlessCommitted} from './statements/outcome.ts';
@@ -202,7 +202,7 @@ export class SessionService implements Service {
       sourceReader,
       settings,
       memory: this.#memory,
-      serverOf: principal => new PrincipalView(principal, this, security),
+      serverOf: principal => new PrincipalVisibility(principal, this, security),
       ended: (database, failure) => this.#met(database, failure),
     };
     this.#runner = new StatementRunner({
@@ -630,7 +630,7 @@ export class SessionService implements Service {
     return this.#databases.openFor(principal, name);
   }
 
-  /** The engine can be closed then: no thread holds a view. */
+  /** The engine can be closed then: no thread holds a snapshot. */
   async close(): Promise<void> {
     this.#queries.terminateWhere(() => true);
     this.#sessions.close();

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import {Budget} from '#server/execution/budget.ts';
 import {pause} from '#server/execution/batch.ts';
 import {checkDatabase} from '#server/integrity/check.ts';
-import {CheckView} from '#server/integrity/check-view.ts';
+import {CheckState} from '#server/integrity/check-state.ts';
 import {isWarning} from '#server/integrity/finding.ts';
 import type {RecordContext} from '#server/records/context.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
@@ -19,8 +19,8 @@ const noClock = {now: () => 0, monotonic: () => 0};
  * @throws AssertionError naming what disagrees. `context` is the schema of the reader's snapshot.
  */
 export function assertIntegrity(reader: ReadContext, context: RecordContext): void {
-  const snapshot = new CheckView(reader, context, whole, new Budget(noClock, {}));
-  const findings = [...checkDatabase(snapshot)]
+  const state = new CheckState(reader, context, whole, new Budget(noClock, {}));
+  const findings = [...checkDatabase(state)]
     .filter(step => step !== pause)
     .filter(({kind}) => !isWarning(kind))
     .map(({kind, place, says}) => `${kind} ${place}: ${says}`);

@@ -1,5 +1,5 @@
 /**
- * The one Batch of all three stores: operations packed back to back in one growing buffer.
+ * The one WriteBatch of all three stores: operations packed back to back in one growing buffer.
  *
  * The bytes are those of a RocksDB write batch (12 header bytes whose last four count the
  * operations; then a tag and length-prefixed slices), a format that RocksDB keeps stable because
@@ -7,7 +7,7 @@
  * two walk them with `forEachOperation`. Source: rocksdb `db/write_batch.cc`, "rep_".
  */
 import {assert} from '#server/base/assert.ts';
-import type {Batch} from './store.ts';
+import type {WriteBatch} from './store.ts';
 
 const headerBytes = 12;
 const countOffset = 8;
@@ -25,7 +25,7 @@ export interface OperationVisitor {
 }
 
 /** Copies every key and value; the caller may reuse its arrays at once. */
-export class PackedBatch implements Batch {
+export class PackedBatch implements WriteBatch {
   #buffer = Buffer.alloc(1024);
   #length = headerBytes;
   #count = 0;

@@ -19,7 +19,7 @@ export type Change =
 
 export type Operation =
   | {readonly kind: 'write'; readonly changes: readonly Change[]; readonly sync: boolean}
-  | {readonly kind: 'make-durable' | 'compact' | 'view' | 'release' | 'reopen' | 'checkpoint'}
+  | {readonly kind: 'make-durable' | 'compact' | 'snapshot' | 'release' | 'reopen' | 'checkpoint'}
   | {readonly kind: 'read'; readonly seed: number};
 
 /** A small fast generator (xorshift32); the same seed gives the same numbers everywhere. */
@@ -66,7 +66,7 @@ export function powerLossHistory(
       return {kind: 'write', changes, sync: false};
     });
   }
-  const silent = ['read', 'view', 'release'];
+  const silent = ['read', 'snapshot', 'release'];
   return randomHistory(random, length).filter(({kind}) => !silent.includes(kind));
 }
 
@@ -80,7 +80,7 @@ function randomOperation(random: Random): Operation {
   const dice = random.u32() % 100;
   if (dice < 50) return {kind: 'write', changes: randomChanges(random), sync: dice < 6};
   if (dice < 75) return {kind: 'read', seed: random.u32()};
-  if (dice < 85) return {kind: 'view'};
+  if (dice < 85) return {kind: 'snapshot'};
   if (dice < 90) return {kind: 'release'};
   if (dice < 94) return {kind: 'make-durable'};
   if (dice < 96) return {kind: 'compact'};

@@ -284,7 +284,7 @@ function testWrites({name, open}: StoreHarness): void {
 function testSnapshots({name, open}: StoreHarness): void {
   test(`${name}: a snapshot stays at its point in time in every call`, async () => {
     const before = Object.fromEntries(numbers(2500).map(n => [keyOf(n), 'old']));
-    const store = await filled(open, 'view', before);
+    const store = await filled(open, 'snapshot', before);
     const snapshot = store.snapshot();
     const batch = store.batch();
     batch.deleteRange(bytes(keyOf(100)), bytes(keyOf(2400)));

@@ -71,7 +71,7 @@ async function apply(subject: Subject, operation: Operation, step: number): Prom
       return store.makeDurable();
     case 'compact':
       return store.compact();
-    case 'view':
+    case 'snapshot':
       snapshots.push(store.snapshot());
       return snapshots.length;
     case 'release':

@@ -115,7 +115,7 @@ export interface StoreSnapshot extends Reader {
 }
 
 /** What one atomic write holds. Later operations win over earlier ones on the same key. */
-export interface Batch {
+export interface WriteBatch {
   put(key: Uint8Array, value: Uint8Array): void;
   delete(key: Uint8Array): void;
   /** Removes every key in [start, end). */
@@ -148,7 +148,7 @@ export interface StoreProperties {
 export interface Store extends Reader {
   /** Pass to `attachStore` on another thread of the same process; undefined for memory. */
   readonly shareable: ShareableStore | undefined;
-  batch(): Batch;
+  batch(): WriteBatch;
   /**
    * Atomic. Blocks the calling thread, which should be the apply thread.
    *
@@ -156,14 +156,14 @@ export interface Store extends Reader {
    * there. With `no-space` later writes fail alike and succeed again a few seconds after there is
    * room.
    */
-  write(batch: Batch, options?: WriteOptions): void;
+  write(batch: WriteBatch, options?: WriteOptions): void;
   /**
    * Works like `write` without options, but never waits for the disk's syncs or for merging; false
    * where it would have to: nothing was written.
    */
-  writeAtOnce(batch: Batch): boolean;
+  writeAtOnce(batch: WriteBatch): boolean;
   /** Whether `writeAtOnce` would write the batch now, but for what merging may change meanwhile. */
-  takesAtOnce(batch: Batch): boolean;
+  takesAtOnce(batch: WriteBatch): boolean;
   snapshot(): StoreSnapshot;
   /**
    * Uses a snapshot of another thread (or of this one). Both sides release their own; the point in

@@ -13,7 +13,7 @@
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';
 import type {LogRecord} from '#server/log/segment-reader.ts';
-import {type Batch, type Store, StoreFailure} from '#server/storage/store.ts';
+import {type WriteBatch, type Store, StoreFailure} from '#server/storage/store.ts';
 import type {CopyOutcome, DatabaseCopy} from './commit-pipeline.ts';
 import {decodeEntry, type Entry} from './entry.ts';
 import {
@@ -37,7 +37,7 @@ export interface Move {
 
 interface Attached {
   readonly store: Store;
-  readonly batch: Batch;
+  readonly batch: WriteBatch;
   position: DatabasePosition;
   readonly counters: CounterValues;
   /** Oldest entry that a power loss could take back; undefined when there is none. */
@@ -262,7 +262,7 @@ export function addCounters(values: CounterValues, {counters}: Entry): void {
 
 /** What is written in one batch with the changes of the entries up to `position`. */
 export function addPosition(
-  batch: Batch,
+  batch: WriteBatch,
   counters: CounterValues,
   position: DatabasePosition,
 ): void {

@@ -106,7 +106,7 @@ test('a copy made while commits are in flight is right for every later snapshot'
     const values = Array.from({length: 16}, (_none, position) => {
       return session.get(recordKey(new Rid(bucket, position)))?.[0] ?? -1;
     });
-    const index = session.viewIndex;
+    const index = session.snapshotIndex;
     session.close();
     return {index, values};
   };

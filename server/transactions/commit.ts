@@ -1,7 +1,7 @@
 /**
  * The one commit path's vocabulary: what a transaction asks of the log, and what it may be told.
  *
- * A transaction reads a snapshot (as of log index `viewIndex`), collects a write set and the
+ * A transaction reads a snapshot (as of log index `snapshotIndex`), collects a write set and the
  * conditions under which it holds, and hands both to the coordinator. The coordinator (one per
  * database and server, on the leader) checks the conditions against what is applied plus what is in
  * flight, encodes one entry and appends it. See docs/design/0006-conflicts-by-log-index.md.
@@ -188,7 +188,7 @@ export interface CommitLog {
    *
    * @throws {Refusal} `database.behind` while it cannot.
    */
-  catchUp(): void;
+  flushAcknowledged(): void;
   /** Greatest index handed out. */
   readonly lastIndex: LogIndex;
 }

@@ -86,7 +86,7 @@ export class ConflictWindow {
     this.#bytesMax = bytesMax;
   }
 
-  /** Views of this index and newer ones can be judged. */
+  /** Snapshots of this index and newer ones can be judged. */
   get floor(): LogIndex {
     return this.#floor;
   }

@@ -25,7 +25,7 @@ import {ChangeFeed} from './change-feed.ts';
 import type {ConditionKeys} from './condition-keys.ts';
 import {ConflictWindow} from './conflict-window.ts';
 import type {Counter, Entry, EntryEncoder, EntryHead} from './entry.ts';
-import {LiveViews} from './recent/live-views.ts';
+import {OpenSnapshots} from './recent/open-snapshots.ts';
 import {RequestIds} from './recent/request-ids.ts';
 import {InFlightCommits, type InFlightState} from './in-flight-commits.ts';
 import {counterFault, counterKey, decodeCounter} from './system-keys.ts';
@@ -78,7 +78,7 @@ export class Coordinator {
   readonly #clockBaseMs: number;
   readonly #positions = new Map<number, number>();
   readonly #counts = new Map<number, number>();
-  readonly snapshots = new LiveViews();
+  readonly snapshots = new OpenSnapshots();
   readonly changes: ChangeFeed;
   readonly #inFlight = new InFlightCommits();
   readonly #onApplied = (): void => this.#options.onApplied(undefined);
@@ -250,7 +250,7 @@ export class Coordinator {
 
   /** Holds what was told as applied. */
   #store(): Store {
-    this.#options.log.catchUp();
+    this.#options.log.flushAcknowledged();
     return this.#options.store;
   }
 

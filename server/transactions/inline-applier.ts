@@ -11,14 +11,14 @@
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';
 import type {LogRecord} from '#server/log/segment-reader.ts';
-import {type Batch, type Store, StoreFailure} from '#server/storage/store.ts';
+import {type WriteBatch, type Store, StoreFailure} from '#server/storage/store.ts';
 import {addCounters, addPosition, type CounterValues, type Move, positionBehind} from './apply.ts';
 import {decodeEntry} from './entry.ts';
 import type {DatabasePosition} from './system-keys.ts';
 
 interface Attached {
   readonly store: Store;
-  readonly batch: Batch;
+  readonly batch: WriteBatch;
   readonly counters: CounterValues;
   position: DatabasePosition;
   /** The position after the entries in the batch; undefined when there are none. */
@@ -140,7 +140,11 @@ export class InlineApplier {
   }
 }
 
-function addNext(batch: Batch, counters: CounterValues, next: DatabasePosition | undefined): void {
+function addNext(
+  batch: WriteBatch,
+  counters: CounterValues,
+  next: DatabasePosition | undefined,
+): void {
   assert(next !== undefined, 'there is an entry in the batch');
   addPosition(batch, counters, next);
 }

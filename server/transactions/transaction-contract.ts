@@ -15,7 +15,7 @@ export type Isolation = 'READ_COMMITTED' | 'REPEATABLE_READ';
 /** A consistent place to read from; `Transaction` is one with a write set on top. */
 export interface ReadContext extends Reader {
   /** Log index of the snapshot: every entry up to it is visible, none after. */
-  readonly viewIndex: LogIndex;
+  readonly snapshotIndex: LogIndex;
   /** The snapshot itself, without own changes; for a thread that attaches to it. */
   readonly snapshot: StoreSnapshot;
   /** Records in a bucket, as of the snapshot and with own changes. */

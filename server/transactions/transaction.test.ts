@@ -105,7 +105,7 @@ test('READ_COMMITTED moves with each statement, REPEATABLE_READ stays', async ()
   for (const transaction of [moving, staying]) transaction.beginStatement();
   assert.equal(text(moving.get(bytes('a'))), '2');
   assert.equal(text(staying.get(bytes('a'))), '1');
-  assert.ok(moving.viewIndex > staying.viewIndex);
+  assert.ok(moving.snapshotIndex > staying.snapshotIndex);
   moving.rollback();
   staying.rollback();
   assert.equal(database.liveSnapshotCount, 0);

@@ -3,7 +3,7 @@
  * which they may be committed. See transaction-contract.ts for what it promises.
  *
  * The snapshot is taken at the first read and its log index is read from the snapshot itself, so
- * `viewIndex` is exact without any agreement between the applying thread and this one. An
+ * `snapshotIndex` is exact without any agreement between the applying thread and this one. An
  * insert that reads nothing takes no snapshot at all.
  */
 import {appended} from '#server/base/appended.ts';
@@ -24,7 +24,7 @@ import type {CommitOutcome, LogIndex, Precondition, UniqueKeyName} from './commi
 import {ConditionKeys} from './condition-keys.ts';
 import {keyText} from './key-text.ts';
 import {type Coordinator, largerThanAnEntry} from './coordinator.ts';
-import type {LiveView} from './recent/live-views.ts';
+import type {OpenSnapshot} from './recent/open-snapshots.ts';
 import {KeyGap} from './own-writes/key-gap.ts';
 import {scanMerged} from './own-writes/merged-scanner.ts';
 import {getManyMerged, getMerged, OverlaidReader} from './own-writes/overlaid-reader.ts';
@@ -191,7 +191,7 @@ export class StoreTransaction implements Transaction {
    * The place of the first snapshot among the snapshots that may yet commit. A later statement has
    * a newer snapshot, but conditions of the first one count from its own.
    */
-  #live: LiveView | undefined;
+  #live: OpenSnapshot | undefined;
   #open = true;
   #unchecked = 0;
   readonly #leadershipEpoch: number;
@@ -223,7 +223,7 @@ export class StoreTransaction implements Transaction {
     return this.#writes.bytes;
   }
 
-  get viewIndex(): LogIndex {
+  get snapshotIndex(): LogIndex {
     return this.#snapshot().index;
   }
 
@@ -374,7 +374,7 @@ export class StoreTransaction implements Transaction {
   #commit(requestId: string | undefined): Promise<CommitOutcome> {
     if (!this.hasWrites && this.newSchemaVersion === undefined) {
       assert(!this.seesInFlight, 'nobody is told of what is not decided');
-      const index = this.viewIndex;
+      const index = this.snapshotIndex;
       this.#end();
       return Promise.resolve({kind: 'committed', index});
     }
@@ -546,7 +546,7 @@ export class ReadSession implements ReadContext {
     return this.#snapshot().schemaVersion;
   }
 
-  get viewIndex(): LogIndex {
+  get snapshotIndex(): LogIndex {
     return this.#snapshot().index;
   }
 

@@ -12,7 +12,7 @@ import {makePersons} from './persons.ts';
 import {Tables} from './tables.ts';
 import {makeWorld} from './world.ts';
 
-/** About 25 vertices and 110 edges a person; 300 persons take 0.1 s. */
+/** About 25 vertices and 110 edges a person. */
 export function generatedNetwork({seed, persons}: {seed: number; persons: number}): DataSet {
   const tables = new Tables();
   const chance = new Chance(seed);

@@ -26,7 +26,7 @@ export class ArchiveKey {
   /** What stands in front of the encrypted bytes. */
   readonly header: Buffer;
 
-  /** About 50 ms of a processor. @param header - As an archive has it; made anew without it. */
+  /** Slow on purpose, as guessing a password has to be. @param header - Made anew without it. */
   constructor(password: string, header: Buffer = newHeader()) {
     this.header = header;
     const salt = header.subarray(0, saltBytes);

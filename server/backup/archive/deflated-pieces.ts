@@ -25,7 +25,7 @@ export interface Piece {
 
 export type Deflate = (piece: Piece) => Promise<Uint8Array>;
 
-/** Takes all of a thread for some 15 ms. What it returns has its memory for itself. */
+/** Takes all of a thread meanwhile. What it returns has its memory for itself. */
 export function deflatePiece({bytes, level, isLast}: Piece): Uint8Array<ArrayBuffer> {
   const finishFlush = isLast ? constants.Z_FINISH : constants.Z_SYNC_FLUSH;
   return deflateRawSync(bytes, {level, finishFlush, chunkSize});

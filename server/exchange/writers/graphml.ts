@@ -7,19 +7,19 @@ import type {Catalog} from '#server/catalog/catalog.ts';
 import {jsonText} from '#server/model/json.ts';
 import {ridText} from '#server/model/rid.ts';
 import {Double, type RecordValue, type Value} from '#server/model/value.ts';
-import type {DatabaseView} from '#server/session/import-session.ts';
+import type {DatabaseSnapshot} from '#server/session/import-session.ts';
 import type {RecordWriter, WriterOptions} from '../export-order.ts';
 
 type Scalar = 'boolean' | 'long' | 'double' | 'string';
 
-export function graphmlWriter({database, view, giveWay}: WriterOptions): RecordWriter {
+export function graphmlWriter({database, snapshot, giveWay}: WriterOptions): RecordWriter {
   // A property has one type in the whole document: that of all its values, or text.
   const keys = {node: new Map<string, Scalar>(), edge: new Map<string, Scalar>()};
   return {
     kinds: ['vertex', 'edge'],
     async *begin() {
-      await learnKeys(keys.node, view, {kind: 'vertex', giveWay});
-      await learnKeys(keys.edge, view, {kind: 'edge', giveWay});
+      await learnKeys(keys.node, snapshot, {kind: 'vertex', giveWay});
+      await learnKeys(keys.edge, snapshot, {kind: 'edge', giveWay});
       yield '<?xml version="1.0" encoding="UTF-8"?>\n';
       yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n';
       yield '  <key id="labelV" for="node" attr.name="labelV" attr.type="string"/>\n';
@@ -43,7 +43,7 @@ export function graphmlWriter({database, view, giveWay}: WriterOptions): RecordW
 /** Each property's type, by one reading of the records. */
 async function learnKeys(
   keys: Map<string, Scalar>,
-  {catalog, graph}: DatabaseView,
+  {catalog, graph}: DatabaseSnapshot,
   {kind, giveWay}: {readonly kind: 'vertex' | 'edge'; readonly giveWay: () => Promise<void>},
 ): Promise<void> {
   for (const name of typeNames(catalog, kind)) {

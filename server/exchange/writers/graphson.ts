@@ -19,8 +19,8 @@ import type {RecordWriter, WriterOptions} from '../export-order.ts';
 
 const hopsAtOnce = 1_000;
 
-export function graphsonWriter({view}: WriterOptions): RecordWriter {
-  const {graph} = view;
+export function graphsonWriter({snapshot}: WriterOptions): RecordWriter {
+  const {graph} = snapshot;
   const types = graph.edgeTypes([]);
   let propertyId = 0;
 

@@ -13,8 +13,8 @@ import type {ExportCounts, RecordWriter, WriterOptions} from '../export-order.ts
 
 const formatVersion = 1;
 
-export function jsonlWriter({database, release, view, now}: WriterOptions): RecordWriter {
-  const {catalog} = view;
+export function jsonlWriter({database, release, snapshot, now}: WriterOptions): RecordWriter {
+  const {catalog} = snapshot;
   return {
     kinds: ['vertex', 'document', 'edge'],
     *begin() {

@@ -1,12 +1,12 @@
 /**
  * A number of rows as packed columns: what loops over typed arrays read in place of values.
  *
- * A block comes from a segment of a column view or from the keys of an index; its columns are
+ * A block comes from a row group of the column cache or from the keys of an index; its columns are
  * numbered in the order in which a `ColumnInput` lists what a plan reads of the record. Rows are
  * named by their places in the columns.
  */
 import type {TextCodes} from '#server/caches/text-codes.ts';
-import type {ColumnKind} from '#server/caches/segment.ts';
+import type {ColumnKind} from '#server/caches/row-group.ts';
 import type {Expression} from '#server/plan/expression.ts';
 
 export interface PackedColumn {

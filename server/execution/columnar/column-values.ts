@@ -8,7 +8,7 @@
 import {isIntegerValue, makeDouble, numberOf} from '#server/model/number.ts';
 import {Double, type Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
-import {segmentRows} from '#server/caches/segment.ts';
+import {rowGroupRows} from '#server/caches/row-group.ts';
 import type {ExecutionContext} from '../context.ts';
 import {constantOf, isConstant} from '../stored/packed-term.ts';
 import type {Block, ColumnOf, PackedColumn, Rows} from './block.ts';
@@ -51,7 +51,7 @@ export function columnValues(
   return context => {
     const [a, b] = [leftOf(context), rightOf(context)];
     if (a === undefined || b === undefined) return undefined;
-    const into = new Float64Array(segmentRows);
+    const into = new Float64Array(rowGroupRows);
     return (block, rows) => {
       const [x, y] = [a(block, rows), b(block, rows)];
       if (x === undefined || y === undefined) return undefined;
@@ -74,7 +74,7 @@ function constantColumn(value: Value): PackedColumn | undefined {
   if (!Number.isFinite(number)) return undefined;
   return {
     kind: isIntegerValue(value) ? 'integer' : 'double',
-    numbers: new Float64Array(segmentRows).fill(number),
+    numbers: new Float64Array(rowGroupRows).fill(number),
     codes: new Uint16Array(0),
     texts: undefined,
     magnitude: Math.abs(number),

@@ -5,7 +5,7 @@ import {Double, type Value} from '#server/model/value.ts';
 import {createClock} from '#server/platform/real/clock.ts';
 import type {SortKey} from '#server/plan/node.ts';
 import {createSeededRandom, type SeededRandom} from '#server/simulation/seeded-random.ts';
-import {Column} from '#server/caches/segment.ts';
+import {Column} from '#server/caches/row-group.ts';
 import {TextCodes} from '#server/caches/text-codes.ts';
 import {Budget} from '../budget.ts';
 import {tupleOrder} from '../operators/whole/row-order.ts';
@@ -18,7 +18,7 @@ const numbers = [0, -0, 1, 2, 3, 7, -1, -7, 65_536, 2 ** 40, 2 ** 53 - 1, 1 - 2 
 const fractions = [0.1, -0.1, 1e-300, -1e300, 5e-324, Number.POSITIVE_INFINITY, -Infinity];
 const texts = ['', 'a', 'b', 'B', 'aa', 'é', 'z', '🙂', '\uffff', '10', '9'];
 
-/** A column of random values of one kind, as segments keep it. */
+/** A column of random values of one kind, as row groups keep it. */
 function randomColumn(dice: SeededRandom, kind: string, rowCount: number, codes: TextCodes) {
   const column = new Column(1, codes);
   column.kind = kind === 'integer' || kind === 'double' || kind === 'text' ? kind : 'empty';

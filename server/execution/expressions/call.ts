@@ -8,11 +8,14 @@ import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression, Place} from '#server/plan/expression.ts';
-import type {Closure} from '../closure.ts';
-import type {ExpressionCompiler} from './compile.ts';
+import type {Closure, Compiler} from '../closure.ts';
+import type {FunctionRegistry} from '../function-registry.ts';
 import {type Call, type Operation, operationOf} from './operation.ts';
 
-export function compileCall(call: Call, compiler: ExpressionCompiler): Closure {
+export function compileCall(
+  call: Call,
+  compiler: Compiler & {readonly functions: FunctionRegistry},
+): Closure {
   const operation = operationOf(call, compiler.functions);
   const operands = operation.operands.map(operand => compiler.expression(operand));
   const closure = closureOf(operation, operands);
@@ -24,60 +27,60 @@ function closureOf(operation: Operation, operands: readonly Closure[]): Closure 
   const [first, second] = operands;
   if (operation.arity === 1 && first !== undefined) {
     const {run} = operation;
-    if (!propagatesNull) return frame => run(first(frame), frame.context);
-    return frame => {
-      const value = first(frame);
-      return value === null ? null : run(value, frame.context);
+    if (!propagatesNull) return cursor => run(first(cursor), cursor.context);
+    return cursor => {
+      const value = first(cursor);
+      return value === null ? null : run(value, cursor.context);
     };
   }
   if (operation.arity === 2 && first !== undefined && second !== undefined) {
     const {run} = operation;
-    if (!propagatesNull) return frame => run(first(frame), second(frame), frame.context);
-    return frame => {
-      const left = first(frame);
+    if (!propagatesNull) return cursor => run(first(cursor), second(cursor), cursor.context);
+    return cursor => {
+      const left = first(cursor);
       if (left === null) return null;
-      const right = second(frame);
-      return right === null ? null : run(left, right, frame.context);
+      const right = second(cursor);
+      return right === null ? null : run(left, right, cursor.context);
     };
   }
   assert(operation.arity === 'any', 'an operation has as many operands as it takes');
   const {run} = operation;
-  return frame => {
+  return cursor => {
     const values: Value[] = [];
     for (const operand of operands) {
-      const value = operand(frame);
+      const value = operand(cursor);
       if (value === null && propagatesNull) return null;
       values.push(value);
     }
-    return run(values, frame.context);
+    return run(values, cursor.context);
   };
 }
 
 /** A function of the database's own: the session knows its body, which may write. */
 export function compileRoutine(
   expression: Extract<Expression, {kind: 'routine'}>,
-  compiler: ExpressionCompiler,
+  compiler: Compiler,
 ): Closure {
   const {name, args, place} = expression;
   const closures = args.map(arg => compiler.expression(arg));
-  const closure: Closure = frame => {
-    const {inner} = frame.context;
+  const closure: Closure = cursor => {
+    const {inner} = cursor.context;
     if (inner === undefined) {
       throw new Refusal('query.execution', `the function '${name}' cannot be called from here`);
     }
-    const values = closures.map(arg => arg(frame));
-    const call = (): Value => inner.call(name, values, frame.context);
+    const values = closures.map(arg => arg(cursor));
+    const call = (): Value => inner.call(name, values, cursor.context);
     // An expression that is evaluated again behind a pause does not call again.
-    return frame.resumption === undefined ? call() : frame.resumption.valueOnce(expression, call);
+    return cursor.resumption === undefined ? call() : cursor.resumption.valueOnce(expression, call);
   };
   return place === undefined ? closure : placed(closure, place, undefined);
 }
 
 /** Adds the place to a refusal that has none, and its text: those of the innermost call. */
 function placed(closure: Closure, place: Place, written: Call['written']): Closure {
-  return frame => {
+  return cursor => {
     try {
-      return closure(frame);
+      return closure(cursor);
     } catch (error) {
       throw atPlace(error, place, written);
     }

@@ -51,7 +51,7 @@ export class ExpressionCompiler implements Compiler {
       }
       case 'parameter': {
         const {name} = expression;
-        return frame => frame.context.parameters.get(name) ?? null;
+        return cursor => cursor.context.parameters.get(name) ?? null;
       }
       case 'slot':
         return this.#slot(expression.slot);
@@ -60,12 +60,12 @@ export class ExpressionCompiler implements Compiler {
       case 'defined': {
         const of = this.expression(expression.of);
         const {name} = expression;
-        return frame => isDefined(of(frame), name, frame.context.graph);
+        return cursor => isDefined(of(cursor), name, cursor.context.graph);
       }
       case 'attribute': {
         const of = this.expression(expression.of);
         const {attribute} = expression;
-        return frame => attributeOf(of(frame), attribute, frame.context.graph);
+        return cursor => attributeOf(of(cursor), attribute, cursor.context.graph);
       }
       case 'call':
         return compileCall(expression, this);
@@ -76,11 +76,11 @@ export class ExpressionCompiler implements Compiler {
         return this.#terms(expression.kind, expression.terms);
       case 'not': {
         const of = this.expression(expression.of);
-        return frame => negation(of(frame));
+        return cursor => negation(of(cursor));
       }
       case 'is-null': {
         const of = this.expression(expression.of);
-        return frame => of(frame) === null;
+        return cursor => of(cursor) === null;
       }
       case 'case':
         return this.#cases(expression);
@@ -104,23 +104,23 @@ export class ExpressionCompiler implements Compiler {
       const terms = expression.terms.map(term => this.condition(term));
       const [first, second] = terms;
       if (terms.length === 2 && first !== undefined && second !== undefined) {
-        return frame => first(frame) && second(frame);
+        return cursor => first(cursor) && second(cursor);
       }
-      return frame => terms.every(term => term(frame));
+      return cursor => terms.every(term => term(cursor));
     }
     if (expression.kind === 'or') {
       const terms = expression.terms.map(term => this.condition(term));
-      return frame => terms.some(term => term(frame));
+      return cursor => terms.some(term => term(cursor));
     }
     const closure = this.expression(expression);
-    return frame => closure(frame) === true;
+    return cursor => closure(cursor) === true;
   }
 
   #slot(slot: Slot): Closure {
-    if (this.scope.has(slot)) return frame => frame.locals[slot] ?? null;
-    return frame => {
-      const column = frame.columns[slot];
-      return column === undefined ? null : (column[frame.row] as Value);
+    if (this.scope.has(slot)) return cursor => cursor.locals[slot] ?? null;
+    return cursor => {
+      const column = cursor.columns[slot];
+      return column === undefined ? null : (column[cursor.row] as Value);
     };
   }
 
@@ -129,24 +129,24 @@ export class ExpressionCompiler implements Compiler {
     const {name} = expression;
     if (expression.each) {
       const listOf = fromSecondUse<{list?: Value}>(list => (holdsItsItems(list) ? {} : undefined));
-      return frame => {
-        const value = of(frame);
+      return cursor => {
+        const value = of(cursor);
         const kept = listOf(value);
-        if (kept === undefined) return propertyOfEach(value, name, frame.context.graph);
-        kept.list ??= propertyOfEach(value, name, frame.context.graph);
+        if (kept === undefined) return propertyOfEach(value, name, cursor.context.graph);
+        kept.list ??= propertyOfEach(value, name, cursor.context.graph);
         return kept.list;
       };
     }
-    return frame => propertyOf(of(frame), name, frame.context.graph) ?? null;
+    return cursor => propertyOf(of(cursor), name, cursor.context.graph) ?? null;
   }
 
   #terms(kind: 'and' | 'or', expressions: readonly Expression[]): Closure {
     const terms = expressions.map(term => this.expression(term));
     const decisive = kind === 'or';
-    return frame => {
+    return cursor => {
       let unknown = false;
       for (const term of terms) {
-        const value = term(frame);
+        const value = term(cursor);
         if (value === decisive) return decisive;
         if (value !== !decisive) unknown = true;
       }
@@ -160,11 +160,11 @@ export class ExpressionCompiler implements Compiler {
       then: this.expression(branch.then),
     }));
     const otherwise = expression.otherwise && this.expression(expression.otherwise);
-    return frame => {
+    return cursor => {
       for (const branch of branches) {
-        if (branch.when(frame)) return branch.then(frame);
+        if (branch.when(cursor)) return branch.then(cursor);
       }
-      return otherwise === undefined ? null : otherwise(frame);
+      return otherwise === undefined ? null : otherwise(cursor);
     };
   }
 }

@@ -6,50 +6,51 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import type {Value} from '#server/model/value.ts';
-import type {Expression} from '#server/plan/expression.ts';
+import type {Expression, Slot} from '#server/plan/expression.ts';
 import {estimateValue} from './value-size.ts';
 import {asItems} from './access.ts';
-import type {Closure, Frame} from '../closure.ts';
-import type {ExpressionCompiler} from './compile.ts';
+import type {Closure, Compiler, RowCursor} from '../closure.ts';
 
 type Comprehension = Expression & {readonly kind: 'comprehension'};
 type Reduce = Expression & {readonly kind: 'reduce'};
 
-export function compileComprehension(
-  expression: Comprehension,
-  compiler: ExpressionCompiler,
-): Closure {
+interface ScopedCompiler extends Compiler {
+  /** The same compiler where `slots` are bound by an enclosing expression. */
+  within(slots: readonly (Slot | undefined)[]): Compiler;
+}
+
+export function compileComprehension(expression: Comprehension, compiler: ScopedCompiler): Closure {
   const list = compiler.expression(expression.list);
   const inner = compiler.within([expression.item, expression.index]);
   const where = expression.where && inner.expression(expression.where);
   const yields = expression.yields && inner.expression(expression.yields);
   const {item, index, mode} = expression;
   const eachItem = (
-    frame: Frame,
+    cursor: RowCursor,
     of: Value,
     visit: (value: Value, verdict: Value) => boolean,
   ): void => {
     const items = asItems(of);
     for (let at = 0; at < items.length; at++) {
       const value = items[at] as Value;
-      frame.locals[item] = value;
-      if (index !== undefined) frame.locals[index] = at;
-      frame.context.budget.spend(1);
-      if (!visit(value, where === undefined ? true : where(frame))) return;
+      cursor.locals[item] = value;
+      if (index !== undefined) cursor.locals[index] = at;
+      cursor.context.budget.spend(1);
+      if (!visit(value, where === undefined ? true : where(cursor))) return;
     }
   };
-  const result = (frame: Frame, value: Value): Value =>
-    yields === undefined ? value : yields(frame);
+  const result = (cursor: RowCursor, value: Value): Value =>
+    yields === undefined ? value : yields(cursor);
   if (mode === 'list' || mode === 'first') {
-    return frame => {
-      const of = list(frame);
+    return cursor => {
+      const of = list(cursor);
       if (of === null) return null;
       const results: Value[] = [];
-      const {budget} = frame.context;
+      const {budget} = cursor.context;
       let bytes = 0;
-      eachItem(frame, of, (value, verdict) => {
+      eachItem(cursor, of, (value, verdict) => {
         if (verdict !== true) return true;
-        const made = result(frame, value);
+        const made = result(cursor, value);
         results.push(made);
         bytes += estimateValue(made, budget.valueBytesMax);
         if (bytes > budget.valueBytesMax) budget.made(bytes);
@@ -59,11 +60,11 @@ export function compileComprehension(
       return mode === 'list' ? results : (results[0] ?? null);
     };
   }
-  return frame => {
-    const of = list(frame);
+  return cursor => {
+    const of = list(cursor);
     if (of === null) return null;
     const counts = {true: 0, false: 0, null: 0};
-    eachItem(frame, of, (_value, verdict) => {
+    eachItem(cursor, of, (_value, verdict) => {
       counts[verdict === true ? 'true' : verdict === false ? 'false' : 'null']++;
       return !(mode === 'any' && verdict === true) && !(mode === 'all' && verdict === false);
     });
@@ -89,20 +90,20 @@ function quantify(
   }
 }
 
-export function compileReduce(expression: Reduce, compiler: ExpressionCompiler): Closure {
+export function compileReduce(expression: Reduce, compiler: ScopedCompiler): Closure {
   const list = compiler.expression(expression.list);
   const initial = compiler.expression(expression.initial);
   const {item, accumulator} = expression;
   const step = compiler.within([item, accumulator]).expression(expression.step);
-  return frame => {
-    const items = list(frame);
+  return cursor => {
+    const items = list(cursor);
     if (items === null) return null;
-    let value = initial(frame);
+    let value = initial(cursor);
     for (const next of asItems(items)) {
-      frame.locals[item] = next;
-      frame.locals[accumulator] = value;
-      frame.context.budget.spend(1);
-      value = step(frame);
+      cursor.locals[item] = next;
+      cursor.locals[accumulator] = value;
+      cursor.context.budget.spend(1);
+      value = step(cursor);
     }
     return value;
   };

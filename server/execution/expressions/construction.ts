@@ -13,12 +13,12 @@ export function compileList(items: readonly Expression[], compiler: Compiler): C
   // Always the same list: who asks for its items twice may remember them.
   if (constants.length === items.length) return () => constants;
   const closures = items.map(item => compiler.expression(item));
-  return frame => {
+  return cursor => {
     const values: Value[] = [];
-    const {budget} = frame.context;
+    const {budget} = cursor.context;
     let bytes = 0;
     for (const closure of closures) {
-      const value = closure(frame);
+      const value = closure(cursor);
       bytes += estimateValue(value, budget.valueBytesMax);
       if (bytes > budget.valueBytesMax) budget.made(bytes);
       values.push(value);
@@ -34,17 +34,17 @@ export function compileMap(entries: readonly MapEntry[], compiler: Compiler): Cl
       ? {key: entry.key, of: compiler.expression(entry.value)}
       : {key: undefined, of: compiler.expression(entry.spread), except: new Set(entry.except)},
   );
-  return frame => {
+  return cursor => {
     const map = new Map<string, Value>();
     for (const entry of closures) {
-      const value = entry.of(frame);
+      const value = entry.of(cursor);
       if (entry.key !== undefined) map.set(entry.key, value);
       else {
-        for (const [name, property] of mapOf(value, frame.context.graph) ?? []) {
+        for (const [name, property] of mapOf(value, cursor.context.graph) ?? []) {
           if (!entry.except.has(name)) map.set(name, property);
         }
       }
     }
-    return bounded(map, frame.context.budget);
+    return bounded(map, cursor.context.budget);
   };
 }

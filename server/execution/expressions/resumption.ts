@@ -76,7 +76,7 @@ export class Resumption {
 }
 
 /**
- * What `work` answers, which evaluates expressions in a frame with that resumption; it is done
+ * What `work` answers, which evaluates expressions in a cursor with that resumption; it is done
  * anew behind each pause. Whoever calls clears the resumption when it leaves early.
  */
 export function* resumed<Result>(

@@ -1,39 +1,44 @@
 /**
- * Plans inside expressions: run for the frame's row, or once a run when they do not depend on it.
+ * Plans inside expressions: run for the cursor's row, or once a run when they do not depend on it.
  *
- * The sub-plan's `argument` is one row with all slots of the frame, those that enclosing
- * comprehensions bind included. Pauses inside interrupt the expression where the frame says how it
+ * The sub-plan's `argument` is one row with all slots of the cursor, those that enclosing
+ * comprehensions bind included. Pauses inside interrupt the expression where the cursor says how it
  * is resumed (resumption.ts); elsewhere they are passed over.
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
+import type {PlanNode} from '#server/plan/node.ts';
 import {Batch, type Column, pause} from '../batch.ts';
 import type {Budget} from '../budget.ts';
 import type {Batches, Operator} from '../operator.ts';
 import {bounded, estimateValue} from './value-size.ts';
 import type {Answering} from './resumption.ts';
-import type {Closure, Frame, Scope} from '../closure.ts';
-import type {ExpressionCompiler} from './compile.ts';
+import type {Closure, RowCursor, Scope} from '../closure.ts';
 
 type Subplan = Expression & {readonly kind: 'subplan'};
 
-export function compileSubplan(expression: Subplan, compiler: ExpressionCompiler): Closure {
+interface PlanCompiler {
+  readonly scope: Scope;
+  prepare(plan: PlanNode): Operator;
+}
+
+export function compileSubplan(expression: Subplan, compiler: PlanCompiler): Closure {
   const operator = compiler.prepare(expression.plan);
   const {scope} = compiler;
-  const run = (frame: Frame): Value => {
-    const start = (): Answering => answering(expression, operator, frame, scope);
-    return frame.resumption === undefined
+  const run = (cursor: RowCursor): Value => {
+    const start = (): Answering => answering(expression, operator, cursor, scope);
+    return cursor.resumption === undefined
       ? toTheEnd(start())
-      : frame.resumption.valueOf(expression, start, !expression.correlated);
+      : cursor.resumption.valueOf(expression, start, !expression.correlated);
   };
   if (expression.correlated) return run;
-  return frame => {
-    const {memo} = frame.context;
+  return cursor => {
+    const {memo} = cursor.context;
     const known = memo.get(expression);
     if (known !== undefined) return known;
-    const value = run(frame);
+    const value = run(cursor);
     memo.set(expression, value);
     return value;
   };
@@ -49,17 +54,17 @@ function toTheEnd(answer: Answering): Value {
 function* answering(
   expression: Subplan,
   operator: Operator,
-  frame: Frame,
+  cursor: RowCursor,
   scope: Scope,
 ): Answering {
-  const batches = operator(frame.context, argumentOf(frame, scope));
+  const batches = operator(cursor.context, argumentOf(cursor, scope));
   switch (expression.mode) {
     case 'exists':
       return yield* exists(batches);
     case 'count':
       return yield* count(batches);
     case 'collect':
-      return yield* collect(batches, expression.slot, frame.context.budget);
+      return yield* collect(batches, expression.slot, cursor.context.budget);
     case 'scalar':
       return yield* scalar(batches, expression.slot);
     default:
@@ -67,13 +72,13 @@ function* answering(
   }
 }
 
-function argumentOf(frame: Frame, scope: Scope): Batch {
-  const columns: (Column | undefined)[] = frame.columns.map(
-    column => column && [column[frame.row] as Value],
+function argumentOf(cursor: RowCursor, scope: Scope): Batch {
+  const columns: (Column | undefined)[] = cursor.columns.map(
+    column => column && [column[cursor.row] as Value],
   );
   for (const slot of scope) {
     while (columns.length < slot) columns.push(undefined);
-    columns[slot] = [frame.locals[slot] ?? null];
+    columns[slot] = [cursor.locals[slot] ?? null];
   }
   return new Batch(columns, 1);
 }

@@ -18,7 +18,7 @@ import type {CallContext} from '../context.ts';
 /** Most characters of a text and most items of a list that a function makes. */
 export const textLengthMax: number = 16 << 20;
 export const itemCountMax = 1_000_000;
-/** What takes some hundred nanoseconds a character is done to texts of up to so many. */
+/** What takes many times longer a character than copying it is done to texts of up to so many. */
 const wordyLengthMax = 500_000;
 
 export function refuse(message: string): never {

@@ -3,7 +3,7 @@
  * plan/functions/schema.ts.
  *
  * Rows come from the catalog that the statement was bound with; counts of records from the
- * counters of the view it reads. What belongs to models that are not there yet has no rows.
+ * counters of the snapshot it reads. What belongs to models that are not there yet has no rows.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {settingRows} from '#server/base/settings.ts';

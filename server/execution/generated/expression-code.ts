@@ -58,15 +58,15 @@ class CodeWriter {
   }
 
   function(answer: string): ExpressionCode {
-    const lines = [...this.#columns].map(slot => `const c${slot} = frame.columns[${slot}];`);
-    lines.push('const context = frame.context, row = frame.row;', 'let at = -1;');
+    const lines = [...this.#columns].map(slot => `const c${slot} = cursor.columns[${slot}];`);
+    lines.push('const context = cursor.context, row = cursor.row;', 'let at = -1;');
     const variables = [
       ...this.#properties.values(),
       ...Array.from({length: this.#temporaries}, (_, at) => `t${at}`),
     ];
     if (variables.length > 0) lines.push(`let ${variables.join(', ')};`);
     lines.push(`try { return ${answer}; } catch (error) { throw fail(error, b[at]); }`);
-    return {body: `return frame => {\n${lines.join('\n')}\n};`, bound: this.#bound};
+    return {body: `return cursor => {\n${lines.join('\n')}\n};`, bound: this.#bound};
   }
 
   /** A JavaScript expression for the value. */
@@ -120,7 +120,7 @@ class CodeWriter {
 
   #closure(expression: Expression): string {
     const closure: Closure = this.#parts.compiler.expression(expression);
-    return this.#within(`${this.#bind(closure)}(frame)`);
+    return this.#within(`${this.#bind(closure)}(cursor)`);
   }
 
   /** Something that may be refused, with the place that it is refused at. */

@@ -4,7 +4,7 @@ import {test} from 'node:test';
 import fc from 'fast-check';
 import {Refusal} from '#server/base/errors.ts';
 import {Batch} from '../batch.ts';
-import {Frame} from '../closure.ts';
+import {RowCursor} from '../closure.ts';
 import {ExpressionCompiler} from '../expressions/compile.ts';
 import {createFunctionRegistry} from '../standard-functions.ts';
 import {groupKey} from '#server/model/compare.ts';
@@ -29,7 +29,7 @@ const world = new World();
 /** Both ways of an expression over one row. */
 function bothWays(expression: Expression, row: readonly Value[]): readonly [string, string] {
   const context = world.context();
-  const frame = new Frame(
+  const cursor = new RowCursor(
     context,
     new Batch(
       row.map(value => [value]),
@@ -46,8 +46,8 @@ function bothWays(expression: Expression, row: readonly Value[]): readonly [stri
     }
   };
   const value = (compiler: typeof closures | HotCompiler): string =>
-    `${told(() => compiler.expression(expression)(frame))}; ` +
-    told(() => compiler.condition(expression)(frame));
+    `${told(() => compiler.expression(expression)(cursor))}; ` +
+    told(() => compiler.condition(expression)(cursor));
   return [value(closures), value(generated)];
 }
 

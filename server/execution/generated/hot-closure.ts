@@ -1,8 +1,8 @@
 /**
  * Closures that become generated code once they have been called often.
  *
- * Making a function from text costs some tens of microseconds and more until the engine has
- * compiled it well, which a statement of a few rows never earns back. The code belongs to the
+ * Making a function from text costs as much as many calls of a closure, and more until the engine
+ * has compiled it well, which a statement of a few rows never earns back. The code belongs to the
  * prepared plan and goes with it (docs/design/0016-generated-expressions.md).
  */
 import type {Expression} from '#server/plan/expression.ts';
@@ -46,14 +46,14 @@ export class HotCompiler implements Compiler {
     // A plan inside costs more than what is around it, and is prepared once.
     if (runsPlan(expression)) return cold;
     let calls = 0;
-    let current = (frame: Parameters<F>[0]): unknown => {
+    let current = (cursor: Parameters<F>[0]): unknown => {
       if (calls++ >= this.#hotAfter) {
         current = make() as F;
-        return current(frame);
+        return current(cursor);
       }
-      return cold(frame);
+      return cold(cursor);
     };
-    return (frame => current(frame)) as F;
+    return (cursor => current(cursor)) as F;
   }
 }
 

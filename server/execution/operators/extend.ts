@@ -7,7 +7,7 @@ import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {runsPlan} from '#server/plan/tree.ts';
 import {type Batch, type Pause, pause, unitBatch} from '../batch.ts';
-import {type Closure, Frame} from '../closure.ts';
+import {type Closure, RowCursor} from '../closure.ts';
 import {KeptValues} from '../expressions/value-size.ts';
 import type {Operator, Preparation} from '../operator.ts';
 import {resumed, Resumption} from '../expressions/resumption.ts';
@@ -20,7 +20,7 @@ export function prepareExtend(node: Node, preparation: Preparation): Operator {
   const mayPause = node.bind.some(({value}) => runsPlan(value));
   return function* extend(context, argument) {
     const resumption = mayPause ? new Resumption() : undefined;
-    const frame = new Frame(context, unitBatch, resumption);
+    const cursor = new RowCursor(context, unitBatch, resumption);
     for (const batch of input(context, argument)) {
       if (batch === pause) {
         yield pause;
@@ -30,8 +30,8 @@ export function prepareExtend(node: Node, preparation: Preparation): Operator {
       const kept = new KeptValues(context.budget);
       try {
         for (const {slot, closure} of bind) {
-          frame.enter(extended);
-          extended = extended.with(slot, yield* columnOf(closure, frame, batch, kept));
+          cursor.enter(extended);
+          extended = extended.with(slot, yield* columnOf(closure, cursor, batch, kept));
         }
         yield extended;
       } finally {
@@ -46,19 +46,21 @@ export function prepareExtend(node: Node, preparation: Preparation): Operator {
 /** The values of an expression for all rows of a batch; it may be interrupted. */
 function* columnOf(
   closure: Closure,
-  frame: Frame,
+  cursor: RowCursor,
   batch: Batch,
   kept: KeptValues,
 ): Generator<Pause, Value[], undefined> {
-  const {resumption} = frame;
+  const {resumption} = cursor;
   const column: Value[] = [];
   for (let row = 0; row < batch.rowCount; row++) {
-    frame.row = row;
+    cursor.row = row;
     const value =
-      resumption === undefined ? closure(frame) : yield* resumed(resumption, () => closure(frame));
+      resumption === undefined
+        ? closure(cursor)
+        : yield* resumed(resumption, () => closure(cursor));
     kept.add(value);
     column.push(value);
-    if (frame.context.budget.spend(1)) yield pause;
+    if (cursor.context.budget.spend(1)) yield pause;
   }
   return column;
 }

@@ -1,7 +1,7 @@
 /** `filter`: passes the rows for which the condition is true. Order: the input's. */
 import type {PlanNode} from '#server/plan/node.ts';
 import {pause, unitBatch} from '../batch.ts';
-import {Frame} from '../closure.ts';
+import {RowCursor} from '../closure.ts';
 import type {Operator, Preparation} from '../operator.ts';
 
 type Node = PlanNode & {readonly kind: 'filter'};
@@ -10,17 +10,17 @@ export function prepareFilter(node: Node, preparation: Preparation): Operator {
   const input = preparation.prepare(node.input);
   const test = preparation.condition(node.condition);
   return function* filter(context, argument) {
-    const frame = new Frame(context, unitBatch);
+    const cursor = new RowCursor(context, unitBatch);
     for (const batch of input(context, argument)) {
       if (batch === pause) {
         yield pause;
         continue;
       }
-      frame.enter(batch);
+      cursor.enter(batch);
       const survivors: number[] = [];
       for (let row = 0; row < batch.rowCount; row++) {
-        frame.row = row;
-        if (test(frame)) survivors.push(row);
+        cursor.row = row;
+        if (test(cursor)) survivors.push(row);
         if (context.budget.spend(1)) yield pause;
       }
       if (survivors.length === batch.rowCount) yield batch;

@@ -9,7 +9,7 @@ import {isReadOnly} from '#server/plan/properties.ts';
 import {wholeNumber} from '../expressions/arithmetic.ts';
 import type {Operator, Preparation} from '../operator.ts';
 import {pause} from '../batch.ts';
-import {argumentFrame} from './sources/source-rows.ts';
+import {argumentCursor} from './sources/source-rows.ts';
 
 export function prepareSkip(
   node: PlanNode & {readonly kind: 'skip'},
@@ -18,7 +18,7 @@ export function prepareSkip(
   const input = preparation.prepare(node.input);
   const count = preparation.expression(node.count);
   return function* skip(context, argument) {
-    let left = wholeNumber(count(argumentFrame(context, argument)), 'SKIP');
+    let left = wholeNumber(count(argumentCursor(context, argument)), 'SKIP');
     for (const batch of input(context, argument)) {
       if (batch === pause) yield pause;
       else if (left >= batch.rowCount) left -= batch.rowCount;
@@ -38,7 +38,7 @@ export function prepareLimit(
   const count = preparation.expression(node.count);
   const writes = !isReadOnly(node.input);
   return function* limit(context, argument) {
-    let left = wholeNumber(count(argumentFrame(context, argument)), 'LIMIT');
+    let left = wholeNumber(count(argumentCursor(context, argument)), 'LIMIT');
     if (left === 0) {
       if (writes) for (const batch of input(context, argument)) if (batch === pause) yield pause;
       return;

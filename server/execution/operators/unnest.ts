@@ -5,7 +5,7 @@
 import type {PlanNode} from '#server/plan/node.ts';
 import {BatchBuilder, pause, unitBatch} from '../batch.ts';
 import {asItems} from '../expressions/access.ts';
-import {Frame} from '../closure.ts';
+import {RowCursor} from '../closure.ts';
 import type {Operator, Preparation} from '../operator.ts';
 
 type Node = PlanNode & {readonly kind: 'unnest'};
@@ -14,7 +14,7 @@ export function prepareUnnest(node: Node, preparation: Preparation): Operator {
   const input = preparation.prepare(node.input);
   const list = preparation.expression(node.list);
   return function* unnest(context, argument) {
-    const frame = new Frame(context, unitBatch);
+    const cursor = new RowCursor(context, unitBatch);
     const builder = new BatchBuilder();
     for (const batch of input(context, argument)) {
       if (batch === pause) {
@@ -22,9 +22,9 @@ export function prepareUnnest(node: Node, preparation: Preparation): Operator {
         continue;
       }
       for (let row = 0; row < batch.rowCount; row++) {
-        frame.enter(batch);
-        frame.row = row;
-        const items = asItems(list(frame));
+        cursor.enter(batch);
+        cursor.row = row;
+        const items = asItems(list(cursor));
         for (const item of items.length === 0 && node.keepEmpty ? [null] : items) {
           builder.copy(batch, row);
           builder.set(node.slot, item);

@@ -5,7 +5,7 @@ import type {IndexDefinition} from '#server/catalog/definition.ts';
 import type {Value} from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
 import type {FunctionFamily, TableFunction} from '../function-registry.ts';
-import type {ServerView, UserView} from '../external-access.ts';
+import type {VisibleServer, VisibleUser} from '../external-access.ts';
 
 /** Rows by the names of their outputs. */
 function table(
@@ -70,15 +70,15 @@ function constraintRows({catalog}: CallContext): readonly Readonly<Record<string
   }));
 }
 
-function userRow({name, databases}: UserView): Readonly<Record<string, Value>> {
+function userRow({name, databases}: VisibleUser): Readonly<Record<string, Value>> {
   return {user: name, databases};
 }
 
-function usersOf({server}: CallContext): readonly UserView[] {
+function usersOf({server}: CallContext): readonly VisibleUser[] {
   return byName(server?.users() ?? []);
 }
 
-function transactionRows(server: ServerView): readonly Readonly<Record<string, Value>>[] {
+function transactionRows(server: VisibleServer): readonly Readonly<Record<string, Value>>[] {
   return server.transactions().map(({id, database, user, text, startedAt, elapsedMs}) => ({
     database,
     transactionId: id,

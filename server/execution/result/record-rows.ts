@@ -22,7 +22,7 @@ import type {RowEncoder} from '#server/model/row-encoding.ts';
 import {EmbeddedValue, RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
-import {Frame} from '../closure.ts';
+import {RowCursor} from '../closure.ts';
 import {mergedRow, type PreparedColumn, type PreparedOutput, rowValue} from '../output.ts';
 import {degreeOf} from '../stored/hop-counts.ts';
 import {typeHints} from './type-hints.ts';
@@ -45,7 +45,7 @@ export class RowWriter {
   readonly #json: RecordJson;
   readonly #format: JsonFormat;
   readonly #context: ExecutionContext;
-  readonly #frame: Frame;
+  readonly #cursor: RowCursor;
 
   constructor(parts: {
     readonly output: PreparedOutput;
@@ -59,7 +59,7 @@ export class RowWriter {
     this.#json = parts.json;
     this.#format = parts.json.format;
     this.#context = parts.context;
-    this.#frame = new Frame(parts.context, parts.batch);
+    this.#cursor = new RowCursor(parts.context, parts.batch);
   }
 
   /** Appends one row: as one JSON object, or as the encoder writes it. */
@@ -76,8 +76,8 @@ export class RowWriter {
       this.element(batch.get(output.slot, row));
       return;
     }
-    this.#frame.columns = batch.columns;
-    this.#frame.row = row;
+    this.#cursor.columns = batch.columns;
+    this.#cursor.row = row;
     this.#columns(output.columns);
   }
 
@@ -85,9 +85,9 @@ export class RowWriter {
   #values(batch: Batch, row: number): readonly Value[] {
     const output = this.#output;
     if (output.kind === 'columns' && output.columns.every(column => 'name' in column)) {
-      this.#frame.columns = batch.columns;
-      this.#frame.row = row;
-      return output.columns.map(column => column.value(this.#frame));
+      this.#cursor.columns = batch.columns;
+      this.#cursor.row = row;
+      return output.columns.map(column => column.value(this.#cursor));
     }
     return [rowValue(output, batch, row, this.#context)];
   }
@@ -164,7 +164,7 @@ export class RowWriter {
     const isWhole =
       'spread' in only ? only.attributes && only.except.size === 0 : this.#options.loneRecords;
     if (!isWhole) return undefined;
-    const value = 'spread' in only ? only.spread(this.#frame) : only.value(this.#frame);
+    const value = 'spread' in only ? only.spread(this.#cursor) : only.value(this.#cursor);
     return value instanceof RecordValue ? value : undefined;
   }
 
@@ -176,7 +176,7 @@ export class RowWriter {
       return;
     }
     if (columns.some(column => 'spread' in column) || this.#options.typeHints) {
-      this.element(mergedRow(columns, this.#frame));
+      this.element(mergedRow(columns, this.#cursor));
       return;
     }
     const start = out.length;
@@ -185,7 +185,7 @@ export class RowWriter {
       if ('spread' in column) return;
       if (at > 0) out.byte(0x2c);
       out.raw(column.key);
-      if (!this.#stored(column)) this.#value(column.value(this.#frame));
+      if (!this.#stored(column)) this.#value(column.value(this.#cursor));
       this.#context.budget.checkRow(out.length - start);
     });
     out.byte(0x7d);
@@ -194,7 +194,7 @@ export class RowWriter {
   /** Copies a property of a stored record; false where the column is something else. */
   #stored({stored}: Extract<PreparedColumn, {readonly name: string}>): boolean {
     if (stored === undefined) return false;
-    const {columns, row} = this.#frame;
+    const {columns, row} = this.#cursor;
     const record = columns[stored.slot]?.[row];
     if (!(record instanceof StoredRecord) || record.isCompressed) return false;
     const id = record.schema.propertyId(stored.name);

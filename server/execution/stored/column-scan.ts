@@ -1,10 +1,10 @@
 /**
- * A scan of a type as parts that are columns where a column view holds, and records elsewhere.
+ * A scan of a type as parts that are columns where the column cache holds, and records elsewhere.
  *
- * Parts come in the order of the scan: bucket by bucket, segment by segment, last the records that
- * lie in other types' buckets. A segment that is not there yet is built on the way, in portions;
- * between them undefined is given, so that the caller can look at the clock. A part with columns
- * is to be used before the next is asked for.
+ * Parts come in the order of the scan: bucket by bucket, row group by row group, last the records
+ * that lie in other types' buckets. A row group that is not there yet is built on the way, in
+ * portions; between them undefined is given, so that the caller can look at the clock. A part with
+ * columns is to be used before the next is asked for.
  */
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {bucketRange, lowPositionOfRecordKey, recordKey} from '#server/layout/record-key.ts';
@@ -14,13 +14,13 @@ import type {ScanRange} from '#server/storage/store.ts';
 import {counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import type {BucketColumns, ColumnCache} from '#server/caches/column-cache.ts';
-import {type Column, type Segment, segmentRows} from '#server/caches/segment.ts';
+import {type Column, type RowGroup, rowGroupRows} from '#server/caches/row-group.ts';
 import type {ColumnPart, Source} from '../graph.ts';
 
 export interface ColumnScan {
   readonly reader: ReadContext;
   readonly schema: RecordSchema;
-  readonly views: ColumnCache;
+  readonly cache: ColumnCache;
   readonly buckets: readonly number[];
   readonly typeIds: ReadonlySet<number>;
   readonly properties: readonly string[];
@@ -43,23 +43,23 @@ function* bucketParts(
   bucket: number,
   scan: ColumnScan,
 ): Generator<ColumnPart | undefined, void, undefined> {
-  const {reader, schema, views, properties, recordsOf} = scan;
+  const {reader, schema, cache, properties, recordsOf} = scan;
   const ids = properties.map(name => schema.propertyId(name));
   const positions = decodeCounter(reader.get(counterKey('position', bucket)));
-  const isSparse = positions > segmentRows + positionsPerRecord * reader.recordCount(bucket);
+  const isSparse = positions > rowGroupRows + positionsPerRecord * reader.recordCount(bucket);
   const known = ids.filter(id => id !== undefined);
   if (known.length < ids.length || isSparse || reader.overlays(bucketRange(bucket))) {
     yield recordsOnly(() => recordsOf([bucketRange(bucket)]));
     return;
   }
-  const columns = views.open(bucket, reader, known);
-  const segments = Math.ceil(positions / segmentRows);
-  for (let number = 0; number < segments; number++) {
-    const range = segmentRange(bucket, number);
+  const columns = cache.open(bucket, reader, known);
+  const groups = Math.ceil(positions / rowGroupRows);
+  for (let number = 0; number < groups; number++) {
+    const range = rowGroupRange(bucket, number);
     let found = columns.find(number);
     if (found === 'build') found = yield* built(columns, number, range, scan);
     const records = (): Source<RecordValue> => recordsOf([range]);
-    const ridOf = (row: number): Rid => new Rid(bucket, number * segmentRows + row);
+    const ridOf = (row: number): Rid => new Rid(bucket, number * rowGroupRows + row);
     yield found === 'records'
       ? recordsOnly(records)
       : columnsOf(found, known, scan, {ridOf, records});
@@ -71,24 +71,24 @@ function recordsOnly(records: () => Source<RecordValue>): ColumnPart {
 }
 
 function columnsOf(
-  segment: Segment,
+  group: RowGroup,
   ids: readonly number[],
   {typeIds}: ColumnScan,
   place: Pick<ColumnPart, 'ridOf' | 'records'>,
 ): ColumnPart {
-  const columns = ids.map(id => segment.column(id) as Column);
+  const columns = ids.map(id => group.column(id) as Column);
   return {
-    columns: segment.isMixed ? undefined : columns,
-    select: into => segment.select(typeIds, into),
+    columns: group.isMixed ? undefined : columns,
+    select: into => group.select(typeIds, into),
     ...place,
   };
 }
 
-function segmentRange(bucket: number, number: number): ScanRange {
-  const first = number * segmentRows;
+function rowGroupRange(bucket: number, number: number): ScanRange {
+  const first = number * rowGroupRows;
   return {
     start: recordKey(new Rid(bucket, first)),
-    end: recordKey(new Rid(bucket, first + segmentRows)),
+    end: recordKey(new Rid(bucket, first + rowGroupRows)),
   };
 }
 
@@ -97,18 +97,18 @@ function* built(
   number: number,
   range: ScanRange,
   {reader}: ColumnScan,
-): Generator<undefined, Segment, undefined> {
-  const segment = columns.begin(number);
+): Generator<undefined, RowGroup, undefined> {
+  const group = columns.begin(number);
   const walker = new RowWalker(reader, [range], {bufferBytes, once: true});
   try {
     for (let rows = 1; walker.next(); rows++) {
       const {bytes, keyStart, keyEnd, end} = walker;
-      segment.put(lowPositionOfRecordKey(bytes, keyStart), bytes, keyEnd, end);
+      group.put(lowPositionOfRecordKey(bytes, keyStart), bytes, keyEnd, end);
       if (rows % rowsPerPortion === 0) yield undefined;
     }
   } finally {
     walker.close();
   }
-  columns.keep(number, segment);
-  return segment;
+  columns.keep(number, group);
+  return group;
 }

@@ -25,16 +25,16 @@ export interface EntryRange {
 
 /** Undefined: the store has to be read, since others may see other entries, or none are kept. */
 export function keptEntries(
-  views: IndexPageCache | undefined,
+  cache: IndexPageCache | undefined,
   {reader, search, span}: EntryRange,
 ): EntrySource | undefined {
   const {id, properties} = search.index;
-  if (views === undefined || !search.family.isOrdered) return undefined;
+  if (cache === undefined || !search.family.isOrdered) return undefined;
   if (properties.some(({by}) => by !== undefined)) return undefined;
   if (reader.overlays(indexRange(id))) return undefined;
   const others = search.declared.findIndex(type => !isWholeNumberType(type));
   const columnCount = others < 0 ? search.declared.length : others;
-  const pages = views.open(id, columnCount, reader.viewIndex);
+  const pages = cache.open(id, columnCount, reader.snapshotIndex);
   return pages && new KeptEntries(pages, {reader, search, span});
 }
 

@@ -18,7 +18,7 @@ import type {PinnedChunk, PackedAdjacency} from '#server/caches/shared-adjacency
 import type {Hop, HopEnds, Source} from '../graph.ts';
 
 export class PackedEdges {
-  readonly #view: PackedAdjacency | undefined;
+  readonly #adjacency: PackedAdjacency | undefined;
   readonly #index: number;
   readonly #choice: EdgeChoice;
   readonly #selections = new Map<AdjacencyChunk, ChunkSelection>();
@@ -28,10 +28,10 @@ export class PackedEdges {
   #held: PinnedChunk | undefined;
   #selection: ChunkSelection | undefined;
 
-  constructor(reader: ReadContext, view: PackedAdjacency | undefined, choice: EdgeChoice) {
-    const usable = view !== undefined && !reader.overlays(allAdjacency);
-    this.#view = usable ? view : undefined;
-    this.#index = usable ? reader.viewIndex : 0;
+  constructor(reader: ReadContext, adjacency: PackedAdjacency | undefined, choice: EdgeChoice) {
+    const usable = adjacency !== undefined && !reader.overlays(allAdjacency);
+    this.#adjacency = usable ? adjacency : undefined;
+    this.#index = usable ? reader.snapshotIndex : 0;
     this.#choice = choice;
   }
 
@@ -46,13 +46,13 @@ export class PackedEdges {
 
   /** Reports that `keys` keys of the vertex were read. */
   noteRead(vertex: Rid | undefined, keys: number): void {
-    if (vertex !== undefined) this.#view?.noteRead(vertex.bucket, vertex.position, keys);
+    if (vertex !== undefined) this.#adjacency?.noteRead(vertex.bucket, vertex.position, keys);
   }
 
   #turn(bucket: number, number: number): void {
     this.#bucket = bucket;
     this.#number = number;
-    const held = this.#view?.chunkAt(bucket, number, this.#index);
+    const held = this.#adjacency?.chunkAt(bucket, number, this.#index);
     this.#held = held;
     if (held === undefined) return;
     let selection = this.#selections.get(held.chunk);

@@ -38,34 +38,34 @@ export class BestRecords {
 
   offer(score: number, bucket: number, position: number): void {
     if (!this.takes(score, bucket, position)) return;
-    const entry = {score, bucket, position};
+    const record = {score, bucket, position};
     if (this.#scores.length < this.#max) {
-      this.#rise(this.#scores.length, entry);
+      this.#rise(this.#scores.length, record);
     } else {
-      this.#sink(0, entry);
+      this.#sink(0, record);
     }
   }
 
   /** Best first. */
   sorted(): readonly ScoredRid[] {
-    const entries = this.#scores.map((_score, at) => this.#at(at));
-    entries.sort((one, other) => (isWorse(one, other) ? 1 : -1));
-    return entries.map(({score, bucket, position}) => ({rid: new Rid(bucket, position), score}));
+    const ranked = this.#scores.map((_score, at) => this.#at(at));
+    ranked.sort((one, other) => (isWorse(one, other) ? 1 : -1));
+    return ranked.map(({score, bucket, position}) => ({rid: new Rid(bucket, position), score}));
   }
 
-  #rise(from: number, entry: Entry): void {
+  #rise(from: number, record: Ranked): void {
     let at = from;
     while (at > 0) {
       const parent = (at - 1) >> 1;
       const above = this.#at(parent);
-      if (!isWorse(entry, above)) break;
+      if (!isWorse(record, above)) break;
       this.#put(at, above);
       at = parent;
     }
-    this.#put(at, entry);
+    this.#put(at, record);
   }
 
-  #sink(from: number, entry: Entry): void {
+  #sink(from: number, record: Ranked): void {
     const count = this.#scores.length;
     let at = from;
     for (;;) {
@@ -73,14 +73,14 @@ export class BestRecords {
       if (child >= count) break;
       if (child + 1 < count && isWorse(this.#at(child + 1), this.#at(child))) child += 1;
       const below = this.#at(child);
-      if (!isWorse(below, entry)) break;
+      if (!isWorse(below, record)) break;
       this.#put(at, below);
       at = child;
     }
-    this.#put(at, entry);
+    this.#put(at, record);
   }
 
-  #at(at: number): Entry {
+  #at(at: number): Ranked {
     return {
       score: this.#scores[at] as number,
       bucket: this.#buckets[at] as number,
@@ -88,20 +88,20 @@ export class BestRecords {
     };
   }
 
-  #put(at: number, {score, bucket, position}: Entry): void {
+  #put(at: number, {score, bucket, position}: Ranked): void {
     this.#scores[at] = score;
     this.#buckets[at] = bucket;
     this.#positions[at] = position;
   }
 }
 
-interface Entry {
+interface Ranked {
   readonly score: number;
   readonly bucket: number;
   readonly position: number;
 }
 
-function isWorse(one: Entry, other: Entry): boolean {
+function isWorse(one: Ranked, other: Ranked): boolean {
   if (one.score !== other.score) return one.score < other.score;
   if (one.bucket !== other.bucket) return one.bucket > other.bucket;
   return one.position > other.position;

@@ -40,7 +40,7 @@ const slack = 1e-6;
 /** The least 32-bit float: as much may what is nearly nothing be rounded. */
 const leastFloat = 2 ** -149;
 
-/** Offers the records of one bucket to `best`. Cost: 1 to 3 ns a row of what is not left out. */
+/** Offers the records of one bucket to `best`. Cost: linear in the rows that are not left out. */
 export function sumWindows(requested: WindowedSum): void {
   const {runs, windowRows} = requested;
   const {from, to} = requested.span ?? {from: 0, to: Number.POSITIVE_INFINITY};

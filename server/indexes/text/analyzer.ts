@@ -72,7 +72,7 @@ function words(name: AnalyzerName, stops: ReadonlySet<string> | undefined): Anal
 
 const stemmedMax = 20_000;
 
-/** Stemming takes a microsecond or more, and texts repeat their words. */
+/** Stemming costs more than looking a word up, and texts repeat their words. */
 function remembered(known: Map<string, string>, word: string, stem: Stemmer): string {
   let found = known.get(word);
   if (found === undefined) {

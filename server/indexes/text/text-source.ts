@@ -1,5 +1,5 @@
 /**
- * Where a search reads from: the postings of one full-text index as of one view.
+ * Where a search reads from: the postings of one full-text index as of one snapshot.
  *
  * Implemented by the entries of the store and by what is kept of them in memory; in tests by plain
  * lists. Fields are numbers in the order of the index's properties.

@@ -126,7 +126,7 @@ const rounds = 6;
 
 /**
  * Learns a book from samples, one after the other in `samples`, at least as many as clusters.
- * Each turn takes some hundred microseconds; the whole samples x clusters x dimensions x 6 steps.
+ * A turn is short beside a slice of time; the whole is samples x clusters x dimensions x 6 steps.
  */
 export function* trainCodebook(
   shape: CodebookShape,

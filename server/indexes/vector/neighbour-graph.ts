@@ -136,7 +136,7 @@ export class NeighbourGraph {
     return true;
   }
 
-  /** Links the oldest node that waits; false when none does. Cost: some hundred microseconds. */
+  /** Links the oldest node that waits; false when none does. Cost: one search. */
   linkNext(): boolean {
     while (this.#linkedUpTo < this.#waiting.length) {
       const node = this.#waiting[this.#linkedUpTo++] ?? 0;

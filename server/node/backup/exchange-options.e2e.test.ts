@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {crc32, deflateRawSync, gzipSync} from 'node:zlib';
 import type {Row} from '#server/client/client.ts';
-import {ZipFrames} from '#server/platform/zip-frames.ts';
+import {ZipHeaders} from '#server/platform/zip-headers.ts';
 import {assertRefused, type ExchangeWorld, startExchangeWorld} from './testing-exchange.ts';
 
 let world: ExchangeWorld;
@@ -97,14 +97,14 @@ test('propertiesInclude: no other columns', async () => {
 
 /** A ZIP as another program writes it; of its files the first counts. */
 function zipOf(files: Readonly<Record<string, string>>): Buffer {
-  const frames = new ZipFrames();
+  const headers = new ZipHeaders();
   const parts = Object.entries(files).flatMap(([name, text]) => {
     const bytes = Buffer.from(text);
     const packed = deflateRawSync(bytes);
     const sizes = {bytes: bytes.length, compressed: packed.length, checksum: crc32(bytes)};
-    return [frames.beginDeflated(name, bytes.length), packed, frames.endDeflated(sizes)];
+    return [headers.beginDeflated(name, bytes.length), packed, headers.endDeflated(sizes)];
   });
-  return Buffer.concat([...parts, frames.end()]);
+  return Buffer.concat([...parts, headers.end()]);
 }
 
 const plain: Readonly<Record<string, string>> = {

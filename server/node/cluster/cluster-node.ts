@@ -1,6 +1,6 @@
 /**
  * This server as a member of its cluster: opens the log that it shares, speaks to the others, and
- * keeps what is known of leader and members for whoever asks (cluster-view.ts).
+ * keeps what is known of leader and members for whoever asks (node-cluster.ts).
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';

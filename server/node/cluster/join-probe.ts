@@ -22,7 +22,7 @@ import {ordinalOf} from '#server/replication/server-list.ts';
 import type {Cluster, ClusterState} from '#server/cluster/cluster.ts';
 import {localPeer} from '#server/cluster/readiness.ts';
 import type {ClusterNode} from './cluster-node.ts';
-import {ClusterView} from './cluster-view.ts';
+import {NodeCluster} from './node-cluster.ts';
 
 /** This server as the others would have to add it. */
 export interface Applicant {
@@ -60,7 +60,7 @@ export function startJoinProbe(
   const {id, self} = node.plan;
   const means = {clock: createClock(), timers: createTimers()};
   return new JoinProbe({
-    cluster: new ClusterView(node, means),
+    cluster: new NodeCluster(node, means),
     peerClient,
     applicant: {
       id,

@@ -22,7 +22,7 @@ import {
   type SnapshotRequest,
 } from '#server/replication/snapshot/snapshot-fetch.ts';
 import {
-  type SnapshotShelfOptions,
+  type SnapshotStoreOptions,
   SnapshotStore,
 } from '#server/replication/snapshot/snapshot-store.ts';
 import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
@@ -285,7 +285,7 @@ export class MemberSnapshots {
 /** What snapshots that are given out may take. */
 export function givingLimits(
   settings: Settings,
-): Pick<SnapshotShelfOptions, 'holdsMax' | 'idleMs'> {
+): Pick<SnapshotStoreOptions, 'holdsMax' | 'idleMs'> {
   return {
     holdsMax: settings.get('svc.ha.snapshotMaxConcurrent'),
     idleMs: settings.get('svc.ha.snapshotWriteTimeout'),

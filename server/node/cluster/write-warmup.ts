@@ -26,7 +26,7 @@ type Shared = Pick<
   'clock' | 'random' | 'timers' | 'sourceReader' | 'machine' | 'javascript' | 'settings'
 >;
 
-export interface RehearsalOptions extends Shared {
+export interface WriteWarmupOptions extends Shared {
   readonly disk: Disk;
   /** What an earlier process left there is removed, and nothing is left. */
   readonly path: string;
@@ -34,7 +34,7 @@ export interface RehearsalOptions extends Shared {
   readonly logger: Logger;
 }
 
-const database = 'rehearsal';
+const database = 'warmup';
 const rounds = 200;
 const scene: readonly string[] = [
   'CREATE DOCUMENT TYPE Line',
@@ -50,16 +50,16 @@ const silent = {log: () => {}};
 const player: Principal = {name: 'root', root: true, grants: new Map([['*', ['admin']]])};
 
 /** Begins; the returned function ends it early, and resolves when nothing is left of it. */
-export function startRehearsal(options: RehearsalOptions): () => Promise<void> {
+export function startWriteWarmup(options: WriteWarmupOptions): () => Promise<void> {
   const {logger, clock} = options;
   const began = clock.monotonic();
   let isOver = false;
-  const done = rehearse(options, () => isOver).then(
+  const done = warmUp(options, () => isOver).then(
     count => {
       const tookMs = Math.round(clock.monotonic() - began);
-      logger.log('debug', 'cluster.rehearsed', {writes: count, tookMs});
+      logger.log('debug', 'cluster.warmed-up', {writes: count, tookMs});
     },
-    (error: unknown) => logger.log('debug', 'cluster.rehearsal-failed', {detail: String(error)}),
+    (error: unknown) => logger.log('debug', 'cluster.warmup-failed', {detail: String(error)}),
   );
   return () => {
     isOver = true;
@@ -68,7 +68,7 @@ export function startRehearsal(options: RehearsalOptions): () => Promise<void> {
 }
 
 /** Resolves to how many writes it did. */
-async function rehearse(options: RehearsalOptions, isOver: () => boolean): Promise<number> {
+async function warmUp(options: WriteWarmupOptions, isOver: () => boolean): Promise<number> {
   const {disk, path} = options;
   disk.removeTree(path);
   try {
@@ -85,7 +85,7 @@ async function rehearse(options: RehearsalOptions, isOver: () => boolean): Promi
 
 async function play(
   service: SessionService,
-  {timers}: RehearsalOptions,
+  {timers}: WriteWarmupOptions,
   isOver: () => boolean,
 ): Promise<number> {
   await service.createDatabase(player, database);
@@ -117,7 +117,7 @@ async function run(
 }
 
 async function inService<T>(
-  options: RehearsalOptions,
+  options: WriteWarmupOptions,
   engine: Engine,
   work: (service: SessionService) => Promise<T>,
 ): Promise<T> {
@@ -154,7 +154,7 @@ function openScratch({
   timers,
   random,
   stores,
-}: RehearsalOptions): Promise<Engine> {
+}: WriteWarmupOptions): Promise<Engine> {
   return openEngine({
     rootPath: path,
     nodeName: database,

@@ -110,9 +110,9 @@ test('what is read before its application is reported is behind no bookmark', as
     const committed = transaction.commit();
     for (let isShown = false; !isShown; ) {
       await turn();
-      const view = database.read();
-      isShown = view.get(key(number)) !== undefined;
-      view.close();
+      const snapshot = database.read();
+      isShown = snapshot.get(key(number)) !== undefined;
+      snapshot.close();
     }
     assert.ok(engine.readableIndex > before, 'the bookmark covers what was read');
     const outcome = await committed;

@@ -1,9 +1,9 @@
 /**
  * While a single client commits quickly, the processor is kept from going to sleep: for every
  * commit it would do so twice, for the disk and for the client, and wake up by an interrupt, which
- * takes a virtual processor as long as the request itself (25 us each time), with cold caches on
- * top. Where a commit takes longer, be it the disk's or the client's time, that counts for little,
- * and nothing is kept awake. Source: docs/design/0035-less-for-each-small-write.md.
+ * takes a virtual processor as long as the request itself, with cold caches on top. Where a commit
+ * takes longer, be it the disk's or the client's time, that counts for little, and nothing is kept
+ * awake. Source: docs/design/0035-less-for-each-small-write.md.
  */
 import type {Clock} from '#server/platform/clock.ts';
 

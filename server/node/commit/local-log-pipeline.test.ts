@@ -76,10 +76,10 @@ async function write(
 
 async function found(directory: string, count: number): Promise<number> {
   const engine = closing(await openThreadedEngine(join(root, directory), startCommitThreads()));
-  const view = closing(engine.database('db')?.read() ?? assert.fail('no database'));
+  const snapshot = closing(engine.database('db')?.read() ?? assert.fail('no database'));
   let there = 0;
-  while (there < count && view.get(key(there))?.[0] === (there & 0xff)) there++;
-  view.close();
+  while (there < count && snapshot.get(key(there))?.[0] === (there & 0xff)) there++;
+  snapshot.close();
   await engine.close();
   return there;
 }

@@ -290,9 +290,9 @@ class ThreadedStorage implements RaftStorage {
       return true;
     }
     const bytes = new SharedArrayBuffer(length);
-    const view = new Uint8Array(bytes);
-    view.set(head);
-    view.set(body, head.length);
+    const whole = new Uint8Array(bytes);
+    whole.set(head);
+    whole.set(body, head.length);
     this.#ring.putOutside(bytes);
     return true;
   }

@@ -5,7 +5,7 @@
  * A hash keeps a processor for tens of milliseconds and anybody may ask for one. On threads of
  * their own, which give way to all others, hashes take neither a processor from requests nor a
  * thread of the pool from the disk. A few that come alone, as at a start or when a person logs in,
- * run on the pool: a thread costs 45 ms and 13 MB.
+ * run on the pool, since starting a thread costs as much as a hash, and memory besides.
  */
 import {Worker} from 'node:worker_threads';
 import type {Timers} from '#server/platform/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * Gives memory back to the system after a burst: one request of 100 MB must not leave the process
- * large for ever.
+ * Gives memory back to the system after a burst: one request of many megabytes must not leave the
+ * process large for ever.
  *
  * V8 collects its old objects, and frees the buffers that they own, only when more of them are
  * made; under ordinary load that can take hours. So every second what they take is compared with
@@ -9,7 +9,7 @@
  * again and again is what the load needs, and is collected less and less often.
  *
  * V8 collects in small steps between other work, and keeps what it has compiled. A collection in
- * one go stops the process for 50 ms, gives back the nursery too, and loses the code of most of the
+ * one go stops the process meanwhile, gives back the nursery too, and loses the code of most of the
  * way of a request: all that was compiled for objects of which there are none at that moment (the
  * next thousands of requests take twice as long). So it is for a server that has had little to do
  * for some time, and more and more seldom.

@@ -34,7 +34,7 @@ const flags: Record<Exclude<OpenMode, 'read'>, string> = {
 };
 /**
  * Written once, so that its pages are there: the system copies from memory that was never touched
- * far more slowly (64 MB: 300 ms instead of 20). Small, so that it stays in the processor's cache.
+ * many times more slowly. Small, so that it stays in the processor's cache.
  */
 const zeros = Buffer.allocUnsafeSlow(64 << 10).fill(0);
 

@@ -41,7 +41,7 @@ interface Module {
 
 type Evaluation = ReturnType<QuickJSContext['evalCode']>;
 
-/** Loads the interpreter: about 10 ms, 6 MB. */
+/** Loads the interpreter, once for the process: what it takes is not given back. */
 export async function loadJavaScript(): Promise<JavaScriptEngine> {
   let module = await loadModule();
   const watchdog = new Watchdog();

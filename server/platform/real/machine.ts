@@ -1,4 +1,4 @@
-/** The machine and the heap of this thread (see ../machine.ts); a look costs some microseconds. */
+/** The machine and the heap of this thread (see ../machine.ts); a look costs a call into V8. */
 import {availableParallelism} from 'node:os';
 import {getHeapStatistics, setFlagsFromString} from 'node:v8';
 import {runInNewContext} from 'node:vm';

@@ -20,7 +20,7 @@ import type {ReplicaHealth} from '#server/cluster/replica-health.ts';
 import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Service} from '#server/session/session.ts';
-import type {SnapshotSource} from '#server/cluster/snapshot-source.ts';
+import type {MemberSnapshotSource} from '#server/cluster/snapshot-source.ts';
 import {AllowedOrigins} from './message/cross-origin.ts';
 import {IdempotentAnswers} from './message/idempotency.ts';
 import {LeaderGateway} from './relay/leader-gateway.ts';
@@ -47,7 +47,7 @@ export interface HttpOptions extends AdministrationParts {
   /** What the members hold of each database; absent on a single server. */
   readonly copies?: MemberCopies | undefined;
   /** What other members of the cluster fetch from here; undefined on a single server. */
-  readonly snapshots?: SnapshotSource | undefined;
+  readonly snapshots?: MemberSnapshotSource | undefined;
   /** How this leader's followers do; absent where nobody samples. */
   readonly replicaHealth?: ReplicaHealth | undefined;
   /** What goes wrong with this member itself; absent where nobody samples. */
@@ -57,7 +57,7 @@ export interface HttpOptions extends AdministrationParts {
 /** Deepest nesting of a request's JSON; parameters have a bound of their own. */
 const bodyDepthMax = 64;
 
-/** Most values in a request's JSON: parsing them takes under a second and about 200 MB. */
+/** Most values in a request's JSON: parsing more would hold up all others, and take memory. */
 const bodyValuesMax = 2_000_000;
 
 /** The credentials that a connection brought last, and whom they were found to be. */

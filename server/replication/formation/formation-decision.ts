@@ -29,7 +29,7 @@ export interface PeerReport {
   readonly declared?: readonly NodeId[] | undefined;
 }
 
-export interface FormationView {
+export interface FormationState {
   readonly self: NodeId;
   readonly declared: readonly NodeId[];
   /** This server's own among them. */
@@ -50,8 +50,8 @@ export type FormationDecision =
   | {readonly kind: 'adopt'; readonly baseline: Baseline}
   | {readonly kind: 'refuse'; readonly reason: string};
 
-export function decideFormation(snapshot: FormationView): FormationDecision {
-  const {self, declared, reports, isLate} = snapshot;
+export function decideFormation(state: FormationState): FormationDecision {
+  const {self, declared, reports, isLate} = state;
   const own = reports.get(self);
   const withStanding = (wanted: PeerReport['standing']) =>
     [...reports].filter(([, {standing}]) => standing === wanted);

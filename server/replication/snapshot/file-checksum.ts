@@ -1,8 +1,8 @@
 /**
  * The checksum of a file of a snapshot: CRC-32 over all its bytes.
  *
- * Reads without giving way, so it belongs on a thread that serves nobody: a gigabyte takes about
- * half a second with zlib's code, a quarter with that of the native store.
+ * Reads without giving way, so it belongs on a thread that serves nobody: a large one takes
+ * whole seconds, less with the code of the native store than with zlib's.
  */
 import {readSync} from 'node:fs';
 

@@ -3,7 +3,7 @@
  *
  * It speaks just as much HTTP as that takes, on the socket itself: bytes land in one buffer of a
  * megabyte that is used again and again, and go from there to whoever takes them. Through Node's
- * client they would come in new pieces of 64 KB, at twice the processor time (note 20).
+ * client they would come in many small new pieces, at more processor time (note 20).
  *
  * Invariant: one request at a time; after a failure the connection is of no use any more.
  */

@@ -28,7 +28,7 @@ export interface SnapshotMaker {
   whenApplied(index: number): Promise<void>;
 }
 
-export interface SnapshotShelfOptions {
+export interface SnapshotStoreOptions {
   readonly maker: SnapshotMaker;
   readonly disk: Disk;
   readonly random: Random;
@@ -67,7 +67,7 @@ const attemptsMax = 3;
 const appliedMs = 10_000;
 
 export class SnapshotStore {
-  readonly #options: SnapshotShelfOptions;
+  readonly #options: SnapshotStoreOptions;
   readonly #holds = new Map<string, Hold>();
   #newest: KeptSnapshot | undefined;
   #making: Promise<KeptSnapshot> | undefined;
@@ -76,7 +76,7 @@ export class SnapshotStore {
   /** Receivers whose hold is being made. */
   #asking = 0;
 
-  constructor(options: SnapshotShelfOptions) {
+  constructor(options: SnapshotStoreOptions) {
     this.#options = options;
     options.disk.removeTree(options.directory);
     options.disk.makeDirectory(options.directory);

@@ -46,7 +46,7 @@ const filesAtOnce = 3;
 const syncBytes = 16 << 20;
 /**
  * The system takes memory for a file in pieces as large as the writes. Large ones come from where a
- * virtual machine gives free memory back to its host, and are five times as slow to write to.
+ * virtual machine gives free memory back to its host, and are slow to write to for the first time.
  */
 const writeBytes = 64 << 10;
 const datasync = promisify(fdatasync);

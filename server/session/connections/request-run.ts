@@ -6,7 +6,7 @@ import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Refusal} from '#server/base/errors.ts';
 import type {Database} from '#server/engine/database.ts';
-import type {ServerView} from '#server/execution/external-access.ts';
+import type {VisibleServer} from '#server/execution/external-access.ts';
 import type {KeptMemory} from '../kept-memory.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
 import type {Principal} from '#server/security/principal.ts';
@@ -25,7 +25,7 @@ export interface RequestSurroundings {
   readonly settings: () => Settings;
   readonly memory: KeptMemory;
   /** What SHOW may tell a principal. */
-  serverOf(principal: Principal): ServerView;
+  serverOf(principal: Principal): VisibleServer;
   /** Hears what a statement failed with after it had begun to answer, or that it did not. */
   ended(database: Database, failure: unknown): void;
 }
@@ -76,7 +76,7 @@ export class RequestRun implements StatementContext {
     return this.#sources;
   }
 
-  get server(): ServerView {
+  get server(): VisibleServer {
     return this.#surroundings.serverOf(this.principal);
   }
 

@@ -8,7 +8,7 @@
  * One statement at a time runs in a session (others wait up to `lockWaitMs`). Any failure in a
  * session rolls it back; its id then answers why until the client says rollback or the
  * tombstone ages out. A session that is ended while a statement runs in it tells the statement
- * (`aborted`) and is rolled back when that has ended: nobody reads from a view that is gone. An
+ * (`aborted`) and is rolled back when that has ended: nobody reads from a snapshot that is gone. An
  * idle session is rolled back after `idleMs`, one that belongs to a connection when that ends. Ids
  * are unguessable and bound to their user and database. Source: docs/http.md.
  */

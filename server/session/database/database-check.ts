@@ -1,9 +1,9 @@
 /**
- * CHECK DATABASE: drives a check (integrity/check.ts) over one view and carries out what it may
+ * CHECK DATABASE: drives a check (integrity/check.ts) over one snapshot and carries out what it may
  * mend.
  *
  * The check gives way to others like every operator and ends when it is told to. Mends gather and
- * are written in bounded transactions while the check goes on over its view: each looks again
+ * are written in bounded transactions while the check goes on over its snapshot: each looks again
  * under its own, so that what others have changed or mended meanwhile is left alone.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
@@ -11,7 +11,7 @@ import type {Cancellation} from '#server/base/cancellation.ts';
 import {Budget} from '#server/execution/budget.ts';
 import {pause} from '#server/execution/batch.ts';
 import {checkDatabase, checkPartCount} from '#server/integrity/check.ts';
-import {type CheckScope, CheckView} from '#server/integrity/check-view.ts';
+import {type CheckScope, CheckState} from '#server/integrity/check-state.ts';
 import type {Finding} from '#server/integrity/finding.ts';
 import {CheckReport} from '#server/integrity/report.ts';
 import type {MapValue} from '#server/model/value.ts';
@@ -72,12 +72,12 @@ export class DatabaseCheck {
     const scope = scopeOf(context.catalog, command);
     try {
       const budget = new Budget(clock, {}, signal);
-      const view = new CheckView(reader, context, scope, budget);
+      const state = new CheckState(reader, context, scope, budget);
       const report = new CheckReport(command);
       const mends: Finding[] = [];
-      for (const step of checkDatabase(view)) {
+      for (const step of checkDatabase(state)) {
         if (step === pause) {
-          follow(work, view);
+          follow(work, state);
           await timers.yield();
           budget.resume();
           continue;
@@ -86,8 +86,8 @@ export class DatabaseCheck {
         if (mends.length >= mendsMax) await this.#mend(context, mends.splice(0), signal);
       }
       if (mends.length > 0) await this.#mend(context, mends, signal);
-      if (!view.isNarrow) this.#checkFiles(report);
-      const row = report.row(view);
+      if (!state.isNarrow) this.#checkFiles(report);
+      const row = report.row(state);
       if (!command.compress) return row;
       // It would hold back what is to be dropped.
       reader.close();
@@ -133,8 +133,8 @@ export class DatabaseCheck {
 }
 
 /** Says when another part of the check has begun. */
-function follow(work: Work, view: CheckView): void {
-  const {part} = view;
+function follow(work: Work, state: CheckState): void {
+  const {part} = state;
   if (part.name === work.stepName) return;
   work.next({name: part.name, total: undefined, done: () => part.rows});
 }

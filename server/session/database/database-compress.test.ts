@@ -76,10 +76,10 @@ test('a type or a bucket may be named', async () => {
   assert.deepEqual(await sums(database), before);
 });
 
-test('others write and read while it goes on, and a view stays as it is', async () => {
+test('others write and read while it goes on, and a snapshot stays as it is', async () => {
   const database = await worn();
-  const view = world.stored(database).read();
-  const count = view.recordCount(1);
+  const snapshot = world.stored(database).read();
+  const count = snapshot.recordCount(1);
   let isDone = false;
   const compressing = compress(database, 'COMPRESS').finally(() => {
     isDone = true;
@@ -93,8 +93,8 @@ test('others write and read while it goes on, and a view stays as it is', async 
   assert.equal((await compressing).compressed, true);
   const [row] = await database.run('SELECT count(*) AS n FROM B WHERE n >= 1000000');
   assert.deepEqual(row, {n: written});
-  assert.equal(view.recordCount(1), count);
-  view.close();
+  assert.equal(snapshot.recordCount(1), count);
+  snapshot.close();
   const {totalErrors} = await compress(database, 'COMPRESS');
   assert.equal(totalErrors, 0);
 });

@@ -5,7 +5,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {unitBatch} from '#server/execution/batch.ts';
-import {Frame} from '#server/execution/closure.ts';
+import {RowCursor} from '#server/execution/closure.ts';
 import {contextOutside} from '#server/execution/empty-graph.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
@@ -27,7 +27,7 @@ export function constantEvaluator(
   return expression => {
     const context = contextOutside(catalog, {clock: stillClock, random: noChance, limits});
     try {
-      return preparation.expression(expression)(new Frame(context, unitBatch));
+      return preparation.expression(expression)(new RowCursor(context, unitBatch));
     } catch (error) {
       if (error instanceof Refusal) return undefined;
       throw error;

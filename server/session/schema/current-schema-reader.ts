@@ -1,4 +1,4 @@
-/** A view whose data is of the schema that statements are prepared under. */
+/** A snapshot whose data is of the schema that statements are prepared under. */
 import type {Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {DatabaseSchema} from '#server/records/database-schema.ts';

@@ -9,7 +9,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {unitBatch} from '#server/execution/batch.ts';
 import {contextOutside} from '#server/execution/empty-graph.ts';
-import {type Closure, Frame} from '#server/execution/closure.ts';
+import {type Closure, RowCursor} from '#server/execution/closure.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import {bindLoneExpression} from '#server/languages/sql/bind-lone.ts';
@@ -32,7 +32,7 @@ export function defaultEvaluator(
       compiled.set(text, closure);
     }
     const context = contextOutside(catalog, {clock, random, limits});
-    return evaluate(closure, new Frame(context, unitBatch), text);
+    return evaluate(closure, new RowCursor(context, unitBatch), text);
   };
 }
 
@@ -45,9 +45,9 @@ function compile(text: string, catalog: Catalog, functions: FunctionRegistry): C
   }
 }
 
-function evaluate(closure: Closure, frame: Frame, text: string): Value {
+function evaluate(closure: Closure, cursor: RowCursor, text: string): Value {
   try {
-    return closure(frame);
+    return closure(cursor);
   } catch (error) {
     throw located(error, text);
   }

@@ -92,7 +92,7 @@ export class SchemaExecutor {
     if (command.kind === 'create-function') this.#checkCode(command.definition);
     if (command.kind === 'create-trigger') this.#checkCode(command.trigger);
     const isCheck = command.kind === 'check-database';
-    // Who only looks has a view of his own and waits for nobody.
+    // Who only looks has a snapshot of his own and waits for nobody.
     if (isCheck && !command.fix) return this.#check.run(command, signal);
     const result = this.#tail.then(() =>
       isCheck ? this.#check.run(command, signal) : this.#execute(command, signal),

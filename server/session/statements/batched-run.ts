@@ -1,7 +1,7 @@
 /**
  * Rows carried out in transactions of their own: `CALL {...} IN TRANSACTIONS`, and BATCH.
  *
- * The rows before the call stream from one view; so many at a time are a transaction, committed
+ * The rows before the call stream from one snapshot; so many at a time are a transaction, committed
  * before the next ones are read. What was committed stays, whatever follows. A transaction that
  * fails is taken back as a whole, and the statement says what becomes of the rest; one whose
  * outcome is unknown ends the statement. Between the plans records are ids: each transaction reads
@@ -9,7 +9,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {type Batch, BatchBuilder, unitBatch} from '#server/execution/batch.ts';
-import {type Closure, Frame} from '#server/execution/closure.ts';
+import {type Closure, RowCursor} from '#server/execution/closure.ts';
 import {
   type MissingType,
   MissingSource,
@@ -267,13 +267,13 @@ function addCounts(sum: WriteCounts, more: WriteCounts | undefined): void {
 }
 
 function sizeOf(closure: Closure, {context}: StatementRun): number {
-  const size = closure(new Frame(context, unitBatch));
+  const size = closure(new RowCursor(context, unitBatch));
   if (isIntegerValue(size) && Number(size) >= 1 && Number(size) <= sizeMax) return Number(size);
   throw new Refusal('argument', `a transaction has 1 to ${sizeMax} rows`);
 }
 
 function numberOfClosure(closure: Closure, {context}: StatementRun): number {
-  const value = closure(new Frame(context, unitBatch));
+  const value = closure(new RowCursor(context, unitBatch));
   if (isNumberValue(value)) return numberOf(value);
   throw new Refusal('argument', 'a number of seconds is needed to retry for');
 }

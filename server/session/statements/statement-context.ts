@@ -8,7 +8,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
 import type {QueryProfiler} from '#server/monitoring/query-profiler.ts';
 import type {Refusal} from '#server/base/errors.ts';
-import type {ServerView} from '#server/execution/external-access.ts';
+import type {VisibleServer} from '#server/execution/external-access.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Principal} from '#server/security/principal.ts';
@@ -45,7 +45,7 @@ export interface StatementContext {
   readonly access: DatabaseAccess;
   readonly guard: RunOptions['guard'];
   readonly sources: RequestSources;
-  readonly server: ServerView;
+  readonly server: VisibleServer;
   /** Set for a long text, which is not prepared in one turn. */
   readonly ahead?: PreparedAhead;
   /** Calls `listener` when the statement is told to stop, be anybody waiting for it or not. */

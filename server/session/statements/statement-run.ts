@@ -1,9 +1,9 @@
 /**
- * One run of a prepared query: in a transaction, or over a view that nothing changes.
+ * One run of a prepared query: in a transaction, or over a snapshot that nothing changes.
  *
  * Makes the execution context (data, rights, budget), asks the gate for a place, and gives the
  * rows as bytes or as values. Whoever starts a run closes it; that ends its operators, gives its
- * place back and releases its view.
+ * place back and releases its snapshot.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
@@ -18,13 +18,13 @@ import {
   SubplanMemo,
   type WriteCounts,
 } from '#server/execution/context.ts';
-import {type Closure, Frame} from '#server/execution/closure.ts';
+import {type Closure, RowCursor} from '#server/execution/closure.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {GraphWriter} from '#server/execution/graph-writer.ts';
 import {keepValue, rowValue} from '#server/execution/output.ts';
 import {QueryResult} from '#server/execution/query-result.ts';
 import type {RecordJson} from '#server/execution/record-format.ts';
-import type {ServerView, Sources} from '#server/execution/external-access.ts';
+import type {VisibleServer, Sources} from '#server/execution/external-access.ts';
 import {PlanRun} from '#server/execution/run.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
@@ -82,7 +82,7 @@ export interface RunOptions {
   /** Undefined: nothing from outside is read. */
   readonly sources: Sources | undefined;
   /** Undefined: the server itself asks. */
-  readonly server: ServerView | undefined;
+  readonly server: VisibleServer | undefined;
   /** Undefined: everything is allowed. */
   readonly guard: Guard | undefined;
   /** Wall clock that the statement sees; absent: that of its beginning. */
@@ -292,7 +292,7 @@ function smallerCap(left: number, right: number): number {
 }
 
 function numberWithoutRow(closure: Closure, context: ExecutionContext): number | undefined {
-  const value = closure(new Frame(context, unitBatch));
+  const value = closure(new RowCursor(context, unitBatch));
   return isNumberValue(value) ? numberOf(value) : undefined;
 }
 

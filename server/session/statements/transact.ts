@@ -254,10 +254,10 @@ const readRefusals: ReadonlySet<RefusalCode> = new Set([
 /** The entry that the transaction should have seen and did not, if there is one. */
 async function behind({options, data, readFrom}: Attempt): Promise<LogIndex | undefined> {
   const {database} = options.session;
-  const {viewIndex} = data.transaction;
-  if (readFrom > 0 && viewIndex >= readFrom) return undefined;
+  const {snapshotIndex} = data.transaction;
+  if (readFrom > 0 && snapshotIndex >= readFrom) return undefined;
   const index = await database.readIndex();
-  return index === undefined || viewIndex >= index ? undefined : index;
+  return index === undefined || snapshotIndex >= index ? undefined : index;
 }
 
 /** Attempts that do not pause: work so short that others win so often gets a chance by chance. */

@@ -4,8 +4,8 @@
  *
  * An order holds all that one run of a read needs and is plain data: the plan as it was optimized,
  * so that the one which was chosen and explained is the one that runs, with the bodies of the
- * functions that it may call; parameters; the view, which both threads hold; what the user may
- * read; what it may spend. The catalog does not travel: it lies in the view.
+ * functions that it may call; parameters; the snapshot, which both threads hold; what the user may
+ * read; what it may spend. The catalog does not travel: it lies in the snapshot.
  */
 import type {Group} from '#server/access/groups.ts';
 import type {Measure} from '#server/execution/profile.ts';
@@ -21,9 +21,9 @@ import type {PackedError} from './thread-errors.ts';
 export interface PlanTask {
   readonly database: {readonly id: number; readonly name: string};
   readonly snapshot: SharedSnapshot;
-  /** Version of the catalog in the view. */
+  /** Version of the catalog in the snapshot. */
   readonly schemaVersion: number;
-  /** Packed edges that hold for the view. */
+  /** Packed edges that hold for the snapshot. */
   readonly adjacency: readonly SharedChunk[];
   readonly statement: Portable<QueryStatement>;
   readonly bodies: readonly RoutineBody[];
@@ -94,7 +94,7 @@ export type PlanTaskEvent =
   | {readonly kind: 'failed'; readonly error: PackedError}
   /** Reports reads of edges without packed ones; the run has ended. */
   | {readonly kind: 'keys-read'; readonly reads: readonly KeysRead[]}
-  /** View and store are given back, and the thread is free. */
+  /** Snapshot and store are given back, and the thread is free. */
   | {readonly kind: 'free'}
   /** The thread is gone, and what it held is given back. */
   | {readonly kind: 'lost'; readonly reason: 'memory' | 'other'; readonly message: string};

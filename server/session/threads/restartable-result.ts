@@ -3,7 +3,7 @@
  * where it does not.
  *
  * Estimates are wrong at times, and one call of a function over megabytes cannot pause. As long as
- * nothing of the answer was given away, beginning again over the same view is not noticed.
+ * nothing of the answer was given away, beginning again over the same snapshot is not noticed.
  */
 import type {Budget} from '#server/execution/budget.ts';
 import {ThreadNeeded} from '#server/execution/missing-prerequisites.ts';

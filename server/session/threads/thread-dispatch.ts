@@ -73,7 +73,7 @@ export class ThreadDispatch {
       database: {id: database.id, name: database.name},
       snapshot: held.shared,
       schemaVersion: data.context.catalog.version,
-      adjacency: adjacency.share(reader.viewIndex),
+      adjacency: adjacency.share(reader.snapshotIndex),
       requested: rest,
       format: typeof format === 'string' ? format : {encoding: format.name},
       spending: this.#spending(),

@@ -3,8 +3,8 @@
  *
  * It holds pages that have come and nobody took, `pagesWaitingMax` at most. Whoever closes it early
  * tells the thread to stop and does not wait: a thread that is stuck in one call, and so does not
- * notice, is ended after a while, and nobody but this statement is met by that. The view is given
- * back when the thread has let go of it, never before.
+ * notice, is ended after a while, and nobody but this statement is met by that. The snapshot is
+ * given back when the thread has let go of it, never before.
  */
 import {bufferOf} from '#server/platform/buffer-of.ts';
 import {Refusal} from '#server/base/errors.ts';
@@ -31,7 +31,7 @@ export interface ThreadResultParts {
   /** Gets what the thread has measured. */
   readonly profile: PlanProfile | undefined;
   readonly onKeysRead: (reads: readonly KeysRead[]) => void;
-  /** Called once, when the thread uses the view no more. */
+  /** Called once, when the thread uses the snapshot no more. */
   readonly release: () => void;
 }
 

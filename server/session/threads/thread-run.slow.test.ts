@@ -354,7 +354,7 @@ test('a database is dropped while a thread reads it', async () => {
   assert.match(JSON.stringify(await running), /query.terminated/);
 });
 
-test('a thread that does not notice is ended after a second, and the view given back', async () => {
+test('a thread that does not notice is ended, and its snapshot given back', async () => {
   const clock = new ManualTimers();
   const heard: ((news: PlanTaskEvent) => void)[] = [];
   let ended = 0;

@@ -1,10 +1,10 @@
 /**
  * The side of a thread that runs plans for others: one order after the other, each over its own
- * hold of the view.
+ * hold of the snapshot.
  *
- * What is kept between orders is derived from views alone: the catalog of a version, the names of
- * properties, which only grow. So no statement can meet what another one left. The plan pauses as
- * it does on the network thread, which costs nothing here and keeps one way to run it.
+ * What is kept between orders is derived from snapshots alone: the catalog of a version, the names
+ * of properties, which only grow. So no statement can meet what another one left. The plan pauses
+ * as it does on the network thread, which costs nothing here and keeps one way to run it.
  */
 import {assert, AssertionFailure} from '#server/base/assert.ts';
 import {DatabaseAccess} from '#server/access/decide.ts';
@@ -51,7 +51,7 @@ export interface ThreadMeans {
 /** Sends to the network thread; the bytes of a page are given away. */
 export type Tell = (news: PlanTaskEvent) => void;
 
-/** What is known of a database, as of the view that was seen last. */
+/** What is known of a database, as of the snapshot that was seen last. */
 interface KnownDatabase {
   readonly names: NameDictionary;
   readonly schema: ReadSchema;
@@ -71,14 +71,14 @@ export class ThreadRunner {
   }
 
   /**
-   * Runs the order to its end, whatever that is, and gives its view back. Never rejects.
+   * Runs the order to its end, whatever that is, and gives its snapshot back. Never rejects.
    *
-   * @param views - Opens the order's view.
+   * @param source - Opens the task's snapshot.
    */
-  async run(order: PlanTask, views: SnapshotSource, tell: Tell): Promise<void> {
+  async run(order: PlanTask, source: SnapshotSource, tell: Tell): Promise<void> {
     try {
       if (order.runsJavaScript) this.#javascript ??= await this.#means.loadJavaScript();
-      const reader = new ReadSession(views);
+      const reader = new ReadSession(source);
       try {
         await this.#runOver(reader, order, tell);
       } finally {
@@ -140,7 +140,7 @@ export class ThreadRunner {
     if (known?.schema.catalog.version === schemaVersion) return known.schema;
     const {families} = this.#means;
     const catalog = decodeCatalog(reader.get(catalogKey), families);
-    assert(catalog.version === schemaVersion, 'a view has the catalog of its schema version');
+    assert(catalog.version === schemaVersion, 'a snapshot has the catalog of its schema version');
     const schema = {catalog, families, schema: new CatalogSchema(catalog, names)};
     if (this.#known.size >= databasesKnownMax) this.#known.clear();
     this.#known.set(database.id, {names, schema});

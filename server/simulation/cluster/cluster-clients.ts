@@ -313,7 +313,7 @@ function readRegister(database: Database | undefined, register: number): SeenReg
   const session = database.read();
   try {
     const value = session.get(key(prefix.register, register))?.toString('latin1');
-    const place = session.viewIndex;
+    const place = session.snapshotIndex;
     return {place, value: value === undefined ? undefined : Number(value)};
   } finally {
     session.close();

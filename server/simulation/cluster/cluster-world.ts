@@ -137,7 +137,7 @@ export class ClusterWorld {
         ['linearizable reads at followers', tallies.followerReads],
         ['reads in sessions', tallies.sessionReads],
         ['transfers', tallies.transfers],
-        ['views checked', tallies.snapshots],
+        ['snapshots checked', tallies.snapshots],
         ['operations without a server', this.#refusals],
         ['snapshots installed', this.#installs],
         ['formats raised', this.#raises],

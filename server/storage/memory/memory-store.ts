@@ -12,7 +12,7 @@ import type {Random} from '#server/platform/clock.ts';
 import {PackedBatch} from '../packed-batch.ts';
 import {packLookups, PackingScanner, type RowSource} from '../packed-rows.ts';
 import {
-  type Batch,
+  type WriteBatch,
   type PackedRows,
   type ScanOptions,
   type Scanner,
@@ -105,11 +105,11 @@ class TwinStore implements MemoryStore {
     return scanMap(this.#current, {ranges, options, checkUsable: () => this.#check()});
   }
 
-  batch(): Batch {
+  batch(): WriteBatch {
     return new PackedBatch();
   }
 
-  write(batch: Batch, options: WriteOptions = {}): void {
+  write(batch: WriteBatch, options: WriteOptions = {}): void {
     this.#check();
     assert(batch instanceof PackedBatch, 'a batch comes from batch()');
     if (this.#options.takeRoom?.(batch.byteLength) === false) {
@@ -120,7 +120,7 @@ class TwinStore implements MemoryStore {
     if (options.sync === true) this.makeDurable();
   }
 
-  writeAtOnce(batch: Batch): boolean {
+  writeAtOnce(batch: WriteBatch): boolean {
     this.write(batch);
     return true;
   }

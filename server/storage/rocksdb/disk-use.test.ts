@@ -10,7 +10,7 @@ import {after, test} from 'node:test';
 import {eventually} from '#server/testing/time/eventually.ts';
 import {closing} from '#server/testing/closing.ts';
 import {createPackedRows} from '../packed-rows.ts';
-import type {Batch, Store} from '../store.ts';
+import type {WriteBatch, Store} from '../store.ts';
 import {openStore} from './open.ts';
 import {rocksOption} from './testing-options.ts';
 
@@ -22,7 +22,11 @@ function keyOf(row: number): Buffer {
   return Buffer.from(`row ${String(row).padStart(8, '0')}`);
 }
 
-function inBatches(store: Store, step: number, add: (batch: Batch, row: number) => void): void {
+function inBatches(
+  store: Store,
+  step: number,
+  add: (batch: WriteBatch, row: number) => void,
+): void {
   const batch = store.batch();
   for (let row = 0; row < rows; row += step) {
     add(batch, row);

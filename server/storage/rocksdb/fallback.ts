@@ -12,7 +12,7 @@ import {assert} from '#server/base/assert.ts';
 import {PackedBatch} from '../packed-batch.ts';
 import {packLookups, PackingScanner} from '../packed-rows.ts';
 import {
-  type Batch,
+  type WriteBatch,
   type PackedRows,
   type ScanOptions,
   type Scanner,
@@ -90,7 +90,7 @@ interface FallbackParts {
 class FallbackStore implements Store {
   readonly shareable: ShareableStore;
   readonly #parts: FallbackParts;
-  /** Views and scanners whose iterators are open. */
+  /** Snapshots and scanners whose iterators are open. */
   readonly #users = new Set<{close(): void}>();
   /** At most what the memtable has taken since its log file was the newest. */
   #memtableBytes = 0;
@@ -142,11 +142,11 @@ class FallbackStore implements Store {
     };
   }
 
-  batch(): Batch {
+  batch(): WriteBatch {
     return new PackedBatch();
   }
 
-  write(batch: Batch, options: WriteOptions = {}): void {
+  write(batch: WriteBatch, options: WriteOptions = {}): void {
     this.#check();
     assert(batch instanceof PackedBatch, 'a batch comes from batch()');
     const {binding, context} = this.#parts;

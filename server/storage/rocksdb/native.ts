@@ -12,7 +12,7 @@ import {assert, AssertionFailure} from '#server/base/assert.ts';
 import {storeDamage} from '#server/base/errors.ts';
 import {PackedBatch} from '../packed-batch.ts';
 import {
-  type Batch,
+  type WriteBatch,
   type CompactOptions,
   type PackedRows,
   RowTooLarge,
@@ -238,23 +238,23 @@ class NativeStore extends NativeReader implements Store {
     this.shareable = {engine: 'native', pointer: BigInt(binding.databaseId(client)), path};
   }
 
-  batch(): Batch {
+  batch(): WriteBatch {
     return new PackedBatch();
   }
 
-  write(batch: Batch, options?: WriteOptions): void {
+  write(batch: WriteBatch, options?: WriteOptions): void {
     this.check();
     assert(batch instanceof PackedBatch, 'a batch comes from batch()');
     this.binding.write(this.client, batch.packed(), options?.sync === true);
   }
 
-  writeAtOnce(batch: Batch): boolean {
+  writeAtOnce(batch: WriteBatch): boolean {
     this.check();
     assert(batch instanceof PackedBatch, 'a batch comes from batch()');
     return this.binding.writeAtOnce(this.client, batch.packed());
   }
 
-  takesAtOnce(batch: Batch): boolean {
+  takesAtOnce(batch: WriteBatch): boolean {
     this.check();
     assert(batch instanceof PackedBatch, 'a batch comes from batch()');
     return this.binding.takesAtOnce(this.client, batch.packed());

@@ -52,7 +52,7 @@ const backgroundJobsDefault = 2;
 const selfTestMemtableBytes = 1 << 20;
 
 /**
- * Decides which engine this process uses; some 10 ms. Refuses with one sentence where neither can
+ * Decides which engine this process uses. Refuses with one sentence where neither can
  * run, and where `native` is demanded and does not work.
  */
 export function chooseEngine(choice: EngineChoice): Engine {
@@ -88,7 +88,7 @@ export function chooseEngine(choice: EngineChoice): Engine {
  * Opens or creates the store in the directory `path`.
  *
  * Throws StoreFailure (`locked`: another process has it; `absent`: it must exist and does not) and
- * Corruption. 4-13 ms.
+ * Corruption.
  */
 export async function openStore(path: string, options: RocksStoreOptions = {}): Promise<Store> {
   const engine = options.engine ?? 'auto';

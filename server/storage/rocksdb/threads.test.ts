@@ -35,7 +35,7 @@ for (const engine of ['native', 'fallback'] as const) {
 }
 
 test('a snapshot crosses to another thread and outlives its first holder', async () => {
-  const store = closing(await openStore(join(root, 'view'), {engine: 'native'}));
+  const store = closing(await openStore(join(root, 'snapshot'), {engine: 'native'}));
   write(store, 'a', 'old');
   const snapshot = store.snapshot();
   write(store, 'a', 'new');
@@ -47,7 +47,7 @@ test('a snapshot crosses to another thread and outlives its first holder', async
   assert.equal(await ask(worker, {viewGet: 'a'}), 'old');
   assert.equal(await ask(worker, {get: 'a'}), 'new');
   assert.equal(await ask(worker, {release: true}), 'released');
-  assert.match(await ask(worker, {attach: snapshot.handle}), /view is released/);
+  assert.match(await ask(worker, {attach: snapshot.handle}), /snapshot is released/);
   worker.postMessage({close: true});
   await once(worker, 'exit');
   store.close();
@@ -70,7 +70,7 @@ test('a thread that ends without closing detaches, whatever it held', async () =
   again.close();
 });
 
-test('views are whole while another thread writes', async () => {
+test('snapshots are whole while another thread writes', async () => {
   for (const engine of ['native', 'fallback'] as const) {
     const store = closing(await openStore(join(root, `whole-${engine}`), {engine}));
     const worker = startWorker(store);

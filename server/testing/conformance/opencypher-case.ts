@@ -31,7 +31,7 @@ type Answer =
   | {readonly kind: 'rows'; readonly rows: readonly ReadonlyMap<string, Json>[]}
   | {readonly kind: 'error'; readonly phase: 'compile time' | 'runtime'; readonly error: Refusal};
 
-interface Snapshot {
+interface GraphContents {
   readonly nodes: ReadonlySet<string>;
   readonly relationships: ReadonlySet<string>;
   readonly labels: ReadonlySet<string>;
@@ -42,7 +42,7 @@ interface Snapshot {
 export async function runCase(one: Case, database: CaseDatabase): Promise<readonly string[]> {
   const parameters = new Map<string, Value>();
   const lines: string[] = [];
-  let before: Snapshot | undefined;
+  let before: GraphContents | undefined;
   let answer: Answer | undefined;
   const judgesEffects = one.steps.some(step => step.text.includes('side effects'));
   for (const step of one.steps) {
@@ -109,7 +109,7 @@ function rowsOf(text: string): readonly ReadonlyMap<string, Json>[] {
 async function judged(
   step: Step,
   answer: Answer,
-  before: Snapshot | undefined,
+  before: GraphContents | undefined,
   database: CaseDatabase,
 ): Promise<readonly string[]> {
   const {text} = step;
@@ -174,7 +174,7 @@ function shown(rows: readonly string[]): string {
   return `${rows.length} rows: ${rows.slice(0, 6).join(' ; ')}`;
 }
 
-async function snapshot(database: CaseDatabase): Promise<Snapshot> {
+async function snapshot(database: CaseDatabase): Promise<GraphContents> {
   const none = new Map<string, Value>();
   const nodes = rowsOf(await database.run('MATCH (n) RETURN n', none));
   const edges = rowsOf(await database.run('MATCH ()-[r]->() RETURN r', none));
@@ -198,7 +198,7 @@ async function snapshot(database: CaseDatabase): Promise<Snapshot> {
 
 async function judgedEffects(
   table: Step['table'],
-  before: Snapshot | undefined,
+  before: GraphContents | undefined,
   database: CaseDatabase,
 ): Promise<readonly string[]> {
   if (before === undefined) return ['side effects of nothing'];

@@ -5,9 +5,10 @@
  * What a program can check is little: how a one-line doc comment begins, and names that were
  * replaced for good. Everything else is a reviewer's work; docs/design/glossary.md has the words.
  */
+import {lineAt} from './source-text.ts';
 
 export interface WordViolation {
-  readonly rule: 'comment-fragment' | 'retired-word';
+  readonly rule: 'comment-fragment' | 'retired-word' | 'rotting-figure';
   readonly line: number;
   readonly message: string;
 }
@@ -33,17 +34,44 @@ const RETIRED: readonly (readonly [RegExp, string])[] = [
   [/\b(?:ThreadOrder|ThreadNews)\b/, 'PlanTask, PlanTaskEvent'],
   [/\b(?:shown|begun|told|given|tried|offered)Index\b/, 'readableIndex, applyStartedIndex, ...'],
   [/\bforeign members?\b|\bfolded values?\b/i, 'stray members, compressed values'],
+  // One word, one meaning.
+  [/\b(?:store|column) views?\b|\bas of (?:one|a|the) view\b/i, 'snapshot, column cache'],
+  [/\bviewIndex\b|\b(?:Live|Check|Log|Server|Principal|Database|Cluster)Views?\b/, 'snapshot, ...'],
+  [/\bsegmentRows\b/, 'rowGroupRows'],
+  [/\bargumentFrame\b/, 'argumentCursor'],
   // Documents that are not in the repository.
   [/\b[Rr]eferences? \d\.\d|\b[Ss]ource: specification\b/, 'cite a page of docs/'],
 ];
 
+const COMMENT_LINE = /^\s*(?:\*|\/\/|\/\*\*).*/gm;
+/**
+ * A time or a size that was measured, as its hedge tells ("about 50 ms") or its scale ("20 ns"):
+ * true of one machine on one day. A limit or an interval is said without a hedge.
+ */
+const MEASURED: readonly RegExp[] = [
+  /\b(?:about|some|around|roughly|costs?|holds|takes?) \d[\d.,]* ?(?:m?s|[KMG]B)\b/,
+  /\d (?:to|and|or) \d+ ?(?:ms|[KMG]B)\b|\d-\d+ ms\b/,
+  /\d ?(?:ns|us|\u00b5s)\b/,
+  /\bsome (?:tens of |hundred )?(?:micro|nano)seconds\b/,
+];
+
+/** Measured figures in the comments of `text`. */
+export function figureViolations(text: string): readonly WordViolation[] {
+  return [...text.matchAll(COMMENT_LINE)]
+    .filter(({0: comment}) => MEASURED.some(pattern => pattern.test(comment)))
+    .map(({index, 0: comment}) => ({
+      rule: 'rotting-figure',
+      line: lineAt(text, index + comment.length),
+      message: 'a measured figure rots: give the reason here, the figure in a design note',
+    }));
+}
+
 /** What of `text`, the source of one file, breaks the rule; lines count from 1. */
 export function wordViolations(text: string): readonly WordViolation[] {
-  const lineOf = (index: number): number => text.slice(0, index).split('\n').length;
   const fragments = [...text.matchAll(FRAGMENT)].map(
     ({index, 1: words = ''}): WordViolation => ({
       rule: 'comment-fragment',
-      line: lineOf(index),
+      line: lineAt(text, index),
       message: `a doc comment begins with "${words}": say who or what does something`,
     }),
   );
@@ -51,7 +79,7 @@ export function wordViolations(text: string): readonly WordViolation[] {
     [...text.matchAll(new RegExp(pattern, `${pattern.flags}g`))].map(
       ({index, 0: word}): WordViolation => ({
         rule: 'retired-word',
-        line: lineOf(index),
+        line: lineAt(text, index),
         message: `${word} was replaced: ${instead}`,
       }),
     ),

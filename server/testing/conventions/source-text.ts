@@ -12,6 +12,8 @@ export interface ImportedModule {
   readonly line: number;
   /** `import 'x'`, for what it does and not for what it exports. */
   readonly sideEffect: boolean;
+  /** Only types are imported: nothing of it is left when the code runs. */
+  readonly typeOnly: boolean;
 }
 
 /** A text with comments blanked, and one with string contents blanked as well; line breaks stay. */
@@ -73,7 +75,8 @@ export function importedModules(blanked: BlankedText): ImportedModule[] {
     for (const match of text.matchAll(pattern)) {
       const specifier = match[2] ?? '';
       const line = lineAt(text, match.index + match[0].length);
-      found.push({specifier, line, sideEffect: pattern === SIDE_EFFECT});
+      const typeOnly = /^\W*(?:import|export)\s+type\b/.test(match[0]);
+      found.push({specifier, line, sideEffect: pattern === SIDE_EFFECT, typeOnly});
     }
   }
   return found;

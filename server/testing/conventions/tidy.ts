@@ -6,8 +6,9 @@
  * gates of their own; what they say is not repeated here.
  * Invariant G1: folders import each other as the table of ARCHITECTURE.md says, without a cycle.
  */
+import {fileCycles} from './file-cycles.ts';
 import type {FolderRule} from './folder-table.ts';
-import {wordViolations} from './plain-words.ts';
+import {figureViolations, wordViolations} from './plain-words.ts';
 import {
   type BlankedText,
   blankText,
@@ -26,6 +27,7 @@ export type TidyRule =
   | 'banned-name'
   | 'banned-word'
   | 'comment-fragment'
+  | 'file-cycle'
   | 'file-length'
   | 'file-lengths'
   | 'folder-cycle'
@@ -40,7 +42,9 @@ export type TidyRule =
   | 'private-folder'
   | 'purity'
   | 'retired-word'
+  | 'rotting-figure'
   | 'suppression'
+  | 'type-cycle'
   | 'unused-exception'
   | 'unused-row';
 
@@ -127,6 +131,7 @@ export function findViolations(tree: Tree): Violation[] {
       ...importViolations(file, tree.folders),
     ]),
     ...folderCycles(files, tree.folders),
+    ...fileCycles(files.map(importing)),
     ...folderSizes(files),
     ...fileLengths(files),
   ];
@@ -134,9 +139,12 @@ export function findViolations(tree: Tree): Violation[] {
 }
 
 /** The list of retired words is itself a file of the tree, and names them. */
-function wordsOf({path, text}: Examined): readonly Violation[] {
+function wordsOf({path, text, isTest}: Examined): readonly Violation[] {
   if (path.endsWith('conventions/plain-words.ts')) return [];
-  return wordViolations(text).map(violation => ({...violation, path}));
+  return [...wordViolations(text), ...(isTest ? [] : figureViolations(text))].map(violation => ({
+    ...violation,
+    path,
+  }));
 }
 
 /** What is left of `violations`; an exception that excuses nothing becomes one. */
@@ -350,6 +358,14 @@ function siblingRefusal(folder: string, from: string, target: string) {
   const shared = theirs.endsWith('.ts');
   if (mine === theirs || shared) return undefined;
   return {rule: 'folder-edge' as const, message: `${folder}/${mine} imports its sibling ${theirs}`};
+}
+
+function importing(file: Examined) {
+  const targets = file.imports.flatMap(({specifier, typeOnly}) => {
+    const path = importTarget(file, specifier);
+    return path === undefined ? [] : [{path, typeOnly}];
+  });
+  return {path: file.path, targets};
 }
 
 /** Cycles of the folder graph as it is, tests aside, type imports included. */

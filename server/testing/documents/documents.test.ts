@@ -23,6 +23,7 @@ import {contentsOf} from './contents.ts';
 import {exampleStatement, manualPages, peopleOfExamples} from './manual.ts';
 import {readerCode} from './reader-code.ts';
 import {readFolderTable} from '../conventions/folder-table.ts';
+import {wordViolations} from '../conventions/plain-words.ts';
 import {sourceFiles} from '../conventions/tree.ts';
 import {root as principal, ServiceWorld, type TestDatabase} from '../worlds/service-world.ts';
 
@@ -46,6 +47,14 @@ test('links within the repository lead to files', () => {
       .map(target => `${path}: ${target}`),
   );
   assert.deepEqual(broken, []);
+});
+
+test('pages have no words that were replaced', () => {
+  const pages = documents.filter(path => !/^docs\/design\/\d/.test(path));
+  const found = pages.flatMap(path =>
+    wordViolations(read(path)).map(({line, message}) => `${path}:${line}: ${message}`),
+  );
+  assert.deepEqual(found, []);
 });
 
 test('long pages name their sections before the first one', () => {
@@ -75,6 +84,39 @@ test('files that the documents name exist', () => {
   assert.deepEqual(missing, []);
 });
 
+test('files of server/ that ARCHITECTURE.md names without their folder exist', () => {
+  const paths = [...architecture.matchAll(/`((?:[a-z][\w-]*\/)+[\w.-]+\.ts)`/g)].map(
+    ([, path]) => path ?? '',
+  );
+  const missing = paths.filter(
+    path => !['', 'server', 'operator'].some(folder => existsSync(join(root, folder, path))),
+  );
+  assert.ok(paths.length > 50);
+  assert.deepEqual(missing, []);
+});
+
+/** What the first file of each row of "Where is it" has to hold. */
+const whereItIs: readonly (readonly [string, string])[] = [
+  ['the fsync of a commit', 'this.#sync()'],
+  ['the vote of a member, on its disk', 'class VoteFile'],
+  ['the cache of plans', 'class StatementCache'],
+  ['the rule that picks an index', 'chooseIndex: Rule'],
+  ['the limit on open connections', 'maxConnections'],
+  ['the alert of a stalled replica', "'stalled-behind-leader'"],
+];
+
+test('what a reader looks for is in the file that ARCHITECTURE.md names', () => {
+  const rows = [...architecture.matchAll(/^\| (the [^|]+) \| `(server\/[^`]+)`/gm)];
+  assert.deepEqual(
+    rows.map(([, question]) => question),
+    whereItIs.map(([question]) => question),
+  );
+  for (const [at, [, held]] of whereItIs.entries()) {
+    const path = rows[at]?.[2] ?? '';
+    assert.ok(read(path).includes(held), `${path} has ${held}`);
+  }
+});
+
 test('design notes that the sources name exist, and every note is named', () => {
   const named = new Set(
     [architecture, ...sourceFiles(root).map(({text}) => text)].flatMap(
@@ -85,12 +127,29 @@ test('design notes that the sources name exist, and every note is named', () => 
   assert.deepEqual([...named].sort(), notes.sort());
   const numbers = notes.map(path => path.slice('docs/design/'.length).slice(0, 4));
   assert.equal(new Set(numbers).size, notes.length, 'a number stands for one note');
-  const index = read('docs/design/README.md');
-  assert.deepEqual(
-    notes.filter(path => !index.includes(`(${path.slice('docs/design/'.length)})`)),
-    [],
-    'notes that the index leaves out',
+});
+
+test('a design note begins with its date and what it decides, and so does its index', () => {
+  const rows = globSync('docs/design/[0-9]*.md', {cwd: root})
+    .sort()
+    .map(path => {
+      const head = /^# (\d+)\. .+\n\n\*Decided \d{4}-\d{2}-\d{2}: (.+)\.\*\n/.exec(read(path));
+      const [, number = '', decided = ''] = head ?? assert.fail(`${path}: no date or decision`);
+      const sentence = `${decided.slice(0, 1).toUpperCase()}${decided.slice(1)}`;
+      return `| [${number}](${path.slice('docs/design/'.length)}) | ${sentence} |`;
+    });
+  const listed = read('docs/design/README.md').match(/^\| \[\d.*?\|.*?\|/gm);
+  assert.deepEqual(listed, rows);
+});
+
+test('documents that the sources name exist', () => {
+  const sources = globSync(['{server,operator,bench,e2e}/**/*.{ts,cc,h}'], {cwd: root});
+  const missing = sources.flatMap(path =>
+    (read(path).match(/\bdocs\/[\w./-]+\.md\b/g) ?? [])
+      .filter(document => !existsSync(join(root, document)))
+      .map(document => `${path}: ${document}`),
   );
+  assert.deepEqual(missing, []);
 });
 
 test('docs/sql.md names every data type', () => {

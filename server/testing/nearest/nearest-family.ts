@@ -94,7 +94,7 @@ const ranked: RankedFamily<number, readonly Entry[]> = {
   },
 };
 
-/** All entries as of one view, until one of them changes. */
+/** All entries as of one snapshot, until one of them changes. */
 const cache: IndexCacheKind = {
   share: {bytesMax: settings => settings.get('svc.searchMemoryMax')},
   make({id}, {memory, lastIndex}): IndexCache {
@@ -109,13 +109,13 @@ const cache: IndexCacheKind = {
     };
     return {
       open(reader) {
-        if (held === undefined && reader.viewIndex >= told) {
+        if (held === undefined && reader.snapshotIndex >= told) {
           const entries = [...stored(reader, id, Number.NEGATIVE_INFINITY, true)];
           if (!memory.makeRoom(24 * entries.length, run)) return undefined;
           memory.hold(droppable, 24 * entries.length, run);
-          held = {entries, base: reader.viewIndex};
+          held = {entries, base: reader.snapshotIndex};
         }
-        return held !== undefined && reader.viewIndex >= held.base ? held.entries : undefined;
+        return held !== undefined && reader.snapshotIndex >= held.base ? held.entries : undefined;
       },
       entryChanged: (_bytes, _at, _end, index) => changed(index),
       emptied: changed,

@@ -59,7 +59,7 @@ const faults: Readonly<Record<string, Partial<Pick<ConflictWindow, 'check' | 're
       return check.call(this, kept);
     },
   },
-  'the commit right behind the view is overlooked': {
+  'the commit right behind the snapshot is overlooked': {
     check(this: ConflictWindow, preconditions) {
       const late = preconditions.map(one => ({...one, since: one.since + 1}));
       return check.call(this, late);

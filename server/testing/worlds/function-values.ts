@@ -3,7 +3,7 @@ import {bindLoneExpression} from '#server/languages/sql/bind-lone.ts';
 import {jsonText} from '#server/model/json.ts';
 import type {Value} from '#server/model/value.ts';
 import {type RunOptions, World} from './hand-built-plan.ts';
-import {Frame} from '#server/execution/closure.ts';
+import {RowCursor} from '#server/execution/closure.ts';
 import {unitBatch} from '#server/execution/batch.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
@@ -14,7 +14,7 @@ const functions = createFunctionRegistry();
 export function valueOf(text: string, world: World = new World(), options: RunOptions = {}): Value {
   const expression = bindLoneExpression(text, world.catalog);
   const closure = new PlanPreparation({kind: 'unit'}, functions).expression(expression);
-  return closure(new Frame(world.context(options), unitBatch));
+  return closure(new RowCursor(world.context(options), unitBatch));
 }
 
 /** The value as JSON, or the code of the refusal and its message. */

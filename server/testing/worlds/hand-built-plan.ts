@@ -14,7 +14,7 @@ import {type Batch, pause, unitBatch} from '#server/execution/batch.ts';
 import {type ExecutionContext, newWriteCounts, SubplanMemo} from '#server/execution/context.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {Budget, type BudgetLimits} from '#server/execution/budget.ts';
-import {Frame} from '#server/execution/closure.ts';
+import {RowCursor} from '#server/execution/closure.ts';
 import type {Graph, WritableGraph} from '#server/execution/graph.ts';
 import {
   aggregate,
@@ -205,7 +205,7 @@ export class World {
   evaluate(expression: Expression, options: RunOptions = {}): Value {
     const preparation = new PlanPreparation({kind: 'unit'}, this.functions);
     const closure = preparation.expression(expression);
-    return closure(new Frame(this.context(options), unitBatch));
+    return closure(new RowCursor(this.context(options), unitBatch));
   }
 
   #row(batch: Batch, row: number, slots: readonly Slot[]): unknown[] {

@@ -1,9 +1,9 @@
 /**
  * A map by key text whose longest step does not grow with it.
  *
- * A Map that grows moves all of its keys at once, a million in 70 ms. So beyond some thousand keys
- * this one is many small ones, among which a key's last characters choose: keys of one kind differ
- * there most.
+ * A Map that grows moves all of its keys at once, and nobody has a turn meanwhile. So beyond some
+ * thousand keys this one is many small ones, among which a key's last characters choose: keys of
+ * one kind differ there most.
  */
 import type {KeyTexts} from '../key-text.ts';
 

@@ -2,7 +2,7 @@
  * The last two values that were read in one snapshot: a statement that goes over the edges of a hub
  * asks for the hub at every edge, and a write reads what was just tested. A snapshot does not
  * change, so what was read once is right for as long as it is open. A lookup in the store costs
- * fifty times as much.
+ * many times as much.
  */
 import type {Reader} from '#server/storage/store.ts';
 

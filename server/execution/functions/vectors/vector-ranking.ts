@@ -2,8 +2,8 @@
  * `vector.*` on ranked rows: fusion of several sources, and what ranks one source anew.
  *
  * A source is a list of rows that belong to records, best first, as searches and sub-queries give
- * it. Records are read through the graph of the statement, so that its rights and its view hold;
- * rows whose record is gone are left out.
+ * it. Records are read through the graph of the statement, so that its rights and its snapshot
+ * hold; rows whose record is gone are left out.
  */
 import {groupKey} from '#server/model/compare.ts';
 import {isNumberValue, makeDouble, numberOf} from '#server/model/number.ts';

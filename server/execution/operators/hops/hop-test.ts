@@ -11,7 +11,7 @@ import type {Expression, Slot} from '#server/plan/expression.ts';
 import {type TypeTest, typeTestOf} from '#server/plan/type-test.ts';
 import {slotsOf} from '#server/plan/tree.ts';
 import {Batch, type Column} from '../../batch.ts';
-import {Frame, type Test} from '../../closure.ts';
+import {RowCursor, type Test} from '../../closure.ts';
 import type {ExecutionContext} from '../../context.ts';
 import type {Hop} from '../../graph.ts';
 import type {Preparation} from '../../operator.ts';
@@ -116,7 +116,7 @@ interface Run {
 
 function endFilter(test: Test, to: Slot | undefined, {context, memo}: Run) {
   const verdicts = new Map<RidKey, boolean>();
-  const {frame, cells} = oneRow(context, [to]);
+  const {cursor, cells} = oneRow(context, [to]);
   const [end] = cells as [Value[]];
   return (hops: readonly Hop[]): readonly Hop[] => {
     if (context.writes !== undefined || verdicts.size > verdictsMax) verdicts.clear();
@@ -131,7 +131,7 @@ function endFilter(test: Test, to: Slot | undefined, {context, memo}: Run) {
     for (const key of unknown.keys()) {
       const record = records[at++];
       end[0] = record ?? null;
-      verdicts.set(key, record !== undefined && test(frame));
+      verdicts.set(key, record !== undefined && test(cursor));
     }
     context.budget.spend(hops.length + unknown.size);
     return hops.filter((_hop, index) => verdicts.get(keys[index] as RidKey) === true);
@@ -143,7 +143,7 @@ function hopFilter(
   reads: {readonly to: Slot | undefined; readonly edge: Slot | undefined; readonly ends: boolean},
   {context, memo}: Run,
 ): HopFilter {
-  const {frame, cells} = oneRow(context, [reads.to, reads.edge]);
+  const {cursor, cells} = oneRow(context, [reads.to, reads.edge]);
   const [endCell, edgeCell] = cells as [Value[], Value[]];
   return (hops, vertices) => {
     const edges = context.graph.hopEdges(hops, vertices);
@@ -155,7 +155,7 @@ function hopFilter(
       if (edge === undefined || end === undefined) return false;
       endCell[0] = end;
       edgeCell[0] = edge;
-      return test(frame);
+      return test(cursor);
     });
   };
 }
@@ -164,7 +164,7 @@ function hopFilter(
 function oneRow(
   context: ExecutionContext,
   slots: readonly (Slot | undefined)[],
-): {readonly frame: Frame; readonly cells: readonly Value[][]} {
+): {readonly cursor: RowCursor; readonly cells: readonly Value[][]} {
   const columns: (Column | undefined)[] = [];
   const cells = slots.map(slot => {
     const cell: Value[] = [null];
@@ -174,5 +174,5 @@ function oneRow(
     }
     return cell;
   });
-  return {frame: new Frame(context, new Batch(columns, 1)), cells};
+  return {cursor: new RowCursor(context, new Batch(columns, 1)), cells};
 }

@@ -14,7 +14,7 @@ import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {Batch, BatchBuilder, type Column, pause} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {Frame, type Test} from '../../closure.ts';
+import {RowCursor, type Test} from '../../closure.ts';
 import type {Batches, Operator, Preparation} from '../../operator.ts';
 import {bodyShape, type Successor, Successors, type ValueKey} from './successors.ts';
 
@@ -66,7 +66,7 @@ class RepeatRun {
   readonly #loopCell: Value[] = [null];
   readonly #depthCell: Value[] = [null];
   readonly #pathCell: Value[] = [null];
-  readonly #frame: Frame;
+  readonly #cursor: RowCursor;
 
   constructor(parts: {
     readonly node: Node;
@@ -87,7 +87,7 @@ class RepeatRun {
     this.#put(node.loop, this.#loopCell);
     this.#put(node.depth, this.#depthCell);
     if (node.path !== undefined) this.#put(node.path, this.#pathCell);
-    this.#frame = new Frame(parts.context, new Batch(this.#columns, 1));
+    this.#cursor = new RowCursor(parts.context, new Batch(this.#columns, 1));
   }
 
   #put(slot: number, cell: Value[]): void {
@@ -144,7 +144,7 @@ class RepeatRun {
     this.#loopCell[0] = value;
     this.#depthCell[0] = depth;
     if (path !== undefined) this.#pathCell[0] = pathOf(visit);
-    const holds = this.#whileTest === undefined || this.#whileTest(this.#frame);
+    const holds = this.#whileTest === undefined || this.#whileTest(this.#cursor);
     if (!holds && !emitOnFail) return 'passed over';
     if (once) this.#seen.add(key);
     return holds && (depthMax === undefined || depth < depthMax) ? 'expand' : 'end';

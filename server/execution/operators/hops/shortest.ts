@@ -14,7 +14,7 @@ import {type Direction, type PlanNode, reversed} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder, type Pause, pause, unitBatch} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
 import {asItems} from '../../expressions/access.ts';
-import {Frame} from '../../closure.ts';
+import {RowCursor} from '../../closure.ts';
 import type {Operator, Preparation} from '../../operator.ts';
 import {allHops} from './follow.ts';
 import {type RidKey, ridKey, ridOf} from './vertex-ids.ts';
@@ -33,7 +33,7 @@ export function prepareShortest(node: Node, preparation: Preparation): Operator 
   const to = preparation.expression(node.to);
   const steps = new WalkStep({edge: node.edge, condition: node.condition}, preparation);
   return function* shortest(context, argument) {
-    const frame = new Frame(context, unitBatch);
+    const cursor = new RowCursor(context, unitBatch);
     const builder = new BatchBuilder();
     for (const batch of input(context, argument)) {
       if (batch === pause) {
@@ -41,10 +41,10 @@ export function prepareShortest(node: Node, preparation: Preparation): Operator 
         continue;
       }
       for (let row = 0; row < batch.rowCount; row++) {
-        frame.enter(batch);
-        frame.row = row;
-        const start = ridOf(single(from(frame)));
-        const end = ridOf(single(to(frame)));
+        cursor.enter(batch);
+        cursor.row = row;
+        const start = ridOf(single(from(cursor)));
+        const end = ridOf(single(to(cursor)));
         const search = start && end && new Search({node, steps, context, batch, row, start, end});
         const paths = search === undefined ? [] : yield* search.run();
         for (const path of paths.length === 0 ? [null] : paths) {

@@ -10,7 +10,7 @@ import type {Expression, Slot} from '#server/plan/expression.ts';
 import {slotsOf} from '#server/plan/tree.ts';
 import {Batch, type Column} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {Frame, type Test} from '../../closure.ts';
+import {RowCursor, type Test} from '../../closure.ts';
 import type {Hop} from '../../graph.ts';
 import type {Preparation} from '../../operator.ts';
 import {loadRecords, ridKey, withRecords} from './vertex-ids.ts';
@@ -89,7 +89,7 @@ export class WalkStep {
     const to = newCell(columns, this.#node.to);
     const edge = newCell(columns, this.#node.edge);
     newCell(columns, this.#node.depth)[0] = at.depth;
-    const frame = new Frame(context, new Batch(columns, 1));
+    const cursor = new RowCursor(context, new Batch(columns, 1));
     return steps.filter(step => {
       const {hop} = step;
       const end = ends === undefined ? hop.other : ends.get(ridKey(hop.other));
@@ -97,7 +97,7 @@ export class WalkStep {
       to[0] = end;
       edge[0] = step.edge ?? hop.edge;
       context.budget.spend(1);
-      return condition(frame);
+      return condition(cursor);
     });
   }
 

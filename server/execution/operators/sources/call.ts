@@ -4,7 +4,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {BatchBuilder, pause} from '../../batch.ts';
 import type {FunctionRegistry} from '../../function-registry.ts';
 import type {Operator, Preparation} from '../../operator.ts';
-import {argumentFrame} from './source-rows.ts';
+import {argumentCursor} from './source-rows.ts';
 
 type Node = PlanNode & {readonly kind: 'call'};
 
@@ -28,10 +28,10 @@ export function prepareCall(
     });
   });
   return function* call(context, argument) {
-    const frame = argumentFrame(context, argument);
+    const cursor = argumentCursor(context, argument);
     const builder = new BatchBuilder();
     for (const row of table.rows(
-      args.map(arg => arg(frame)),
+      args.map(arg => arg(cursor)),
       context,
     )) {
       builder.copy(argument, 0);

@@ -1,8 +1,8 @@
 /**
  * `index-point`, `index-range` and `index-entries`: rows from an index.
  *
- * Ids are turned into records a batch at a time, unless the plan asks for nothing but ids. A
- * record that is gone although its entry is there cannot be seen: both are of one view. Entries as
+ * Ids are turned into records a batch at a time, unless the plan asks for nothing but ids. A record
+ * that is gone although its entry is there cannot be seen: both are of one snapshot. Entries as
  * rows of their own are asked for by SQL alone (`FROM index:`): Cypher has no words for an index.
  */
 import {Refusal} from '#server/base/errors.ts';
@@ -13,10 +13,10 @@ import type {IndexBound, PlanNode} from '#server/plan/node.ts';
 import {type Batch, pause} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
 import {asItems, itemsOf} from '../../expressions/access.ts';
-import type {Closure, Frame} from '../../closure.ts';
+import type {Closure, RowCursor} from '../../closure.ts';
 import type {IndexEntry, IndexLimit, IndexSpan, Source} from '../../graph.ts';
 import type {Batches, Operator, Preparation} from '../../operator.ts';
-import {argumentFrame, repeatRow, sourceBatch} from './source-rows.ts';
+import {argumentCursor, repeatRow, sourceBatch} from './source-rows.ts';
 
 const firstRows = 16;
 const unitsPerKey = 4;
@@ -30,8 +30,8 @@ export function prepareIndexPoint(node: Point, preparation: Preparation): Operat
   const keys = node.keys.map(key => preparation.expression(key));
   const idSuffices = preparation.idSuffices(node.slot);
   return function* indexPoint(context, argument) {
-    const frame = argumentFrame(context, argument);
-    const parts = keys.map(key => key(frame));
+    const cursor = argumentCursor(context, argument);
+    const parts = keys.map(key => key(cursor));
     if (!node.each) {
       if (parts.includes(null)) return;
       if (node.strict?.every((type, at) => isExactKey(parts[at] ?? null, type)) === false) return;
@@ -93,11 +93,11 @@ function present(records: readonly (RecordValue | undefined)[]): readonly Record
 export function prepareSpan(
   node: Range,
   preparation: Preparation,
-): (frame: Frame) => IndexSpan | undefined {
+): (cursor: RowCursor) => IndexSpan | undefined {
   const from = prepareBound(node.from, preparation);
   const to = prepareBound(node.to, preparation);
-  return frame => {
-    const span = {from: from(frame), to: to(frame)};
+  return cursor => {
+    const span = {from: from(cursor), to: to(cursor)};
     // A comparison with null is true of nothing.
     const isEmpty = span.from?.values.includes(null) || span.to?.values.includes(null);
     return isEmpty === true ? undefined : span;
@@ -108,7 +108,7 @@ export function prepareIndexRange(node: Range, preparation: Preparation): Operat
   const spanOf = prepareSpan(node, preparation);
   const idSuffices = preparation.idSuffices(node.slot);
   return function* indexRange(context, argument) {
-    const range = spanOf(argumentFrame(context, argument));
+    const range = spanOf(argumentCursor(context, argument));
     if (range === undefined) return;
     if (node.parts !== undefined) {
       yield* partRows(context.graph.indexEntries(node.index, range, node.descending), {
@@ -187,17 +187,17 @@ const everything = {from: undefined, to: undefined};
 function prepareBound(
   bound: IndexBound | undefined,
   preparation: Preparation,
-): (frame: Frame) => IndexLimit | undefined {
+): (cursor: RowCursor) => IndexLimit | undefined {
   if (bound === undefined) return () => undefined;
   const values: readonly Closure[] = bound.values.map(value => preparation.expression(value));
   const {inclusive} = bound;
-  return frame => ({values: values.map(value => value(frame)), inclusive});
+  return cursor => ({values: values.map(value => value(cursor)), inclusive});
 }
 
 export function prepareIndexEntries(node: Entries, preparation: Preparation): Operator {
   const at = node.at && preparation.expression(node.at);
   return function* indexEntries(context, argument) {
-    const key = at?.(argumentFrame(context, argument));
+    const key = at?.(argumentCursor(context, argument));
     // Nothing is equal to null.
     if (key === null) return;
     const which = key === undefined ? everything : {key: keyParts(key, node.index, context)};

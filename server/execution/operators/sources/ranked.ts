@@ -16,7 +16,7 @@ import type {Graph, RankedSearch, RecordTest} from '../../graph.ts';
 import type {Operator, Preparation} from '../../operator.ts';
 import {pause} from '../../batch.ts';
 import {prepareTerms, recordTest} from './scan.ts';
-import {argumentFrame, sourceBatch} from './source-rows.ts';
+import {argumentCursor, sourceBatch} from './source-rows.ts';
 
 type Node = PlanNode & {readonly kind: 'ranked'};
 type Search = (how: Pick<RankedSearch, 'k' | 'accept'>) => readonly ScoredRid[];
@@ -31,12 +31,12 @@ export function prepareRanked(node: Node, preparation: Preparation): Operator {
   const idSuffices = where === undefined && preparation.idSuffices(node.slot);
   return function* ranked(context, argument) {
     const {graph, budget, batchRows} = context;
-    const frame = argumentFrame(context, argument);
-    const value = query(frame);
+    const cursor = argumentCursor(context, argument);
+    const value = query(cursor);
     if (value === null) return;
     const search: Search = how =>
       graph.ranked(node.index, {query: {value}, only: node.only, ...how}, effortOf(budget));
-    const k = bound(count?.(frame));
+    const k = bound(count?.(cursor));
     const test = where && recordTest(where, node.slot, context, argument);
     const best = test && k < all ? bestThatPass(search, k, graph, test) : undefined;
     const found = best?.found ?? search({k: test === undefined ? k : all});

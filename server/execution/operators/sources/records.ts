@@ -13,14 +13,14 @@ import type {Graph} from '../../graph.ts';
 import type {Operator, Preparation} from '../../operator.ts';
 import {pause} from '../../batch.ts';
 import {scanRecords} from './scan.ts';
-import {argumentFrame, sourceBatch} from './source-rows.ts';
+import {argumentCursor, sourceBatch} from './source-rows.ts';
 
 type Node = PlanNode & {readonly kind: 'records'};
 
 export function prepareRecords(node: Node, preparation: Preparation): Operator {
   const ids = preparation.expression(node.ids);
   return function* records(context, argument) {
-    const value = ids(argumentFrame(context, argument));
+    const value = ids(argumentCursor(context, argument));
     if (node.typeNames === true && typeof value === 'string' && ridOfText(value) === undefined) {
       return yield* scanRecords(context.graph.scanType(value, true, anyOrder), {
         context,

@@ -12,7 +12,7 @@ import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {IdBounds, PlanNode} from '#server/plan/node.ts';
 import {type Batch, type Column, pause} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {Frame, type Test} from '../../closure.ts';
+import {RowCursor, type Test} from '../../closure.ts';
 import type {ColumnPart, IdSpan, RecordTest, ScanOrder, Source} from '../../graph.ts';
 import {bucketsNamed} from './named-buckets.ts';
 import type {Operator, Preparation} from '../../operator.ts';
@@ -33,12 +33,12 @@ export function prepareScan(node: Node, preparation: Preparation): Operator {
   const named = asked.map(bucket => preparation.expression(bucket));
   return function* scan(context, argument) {
     const test = where && recordTest(where, node.slot, context, argument);
-    const frame = new Frame(context, argument);
-    const buckets = named.flatMap(bucket => bucketsNamed(bucket(frame), context.catalog));
+    const cursor = new RowCursor(context, argument);
+    const buckets = named.flatMap(bucket => bucketsNamed(bucket(cursor), context.catalog));
     const into = {context, argument, slot: node.slot};
     const parts = partsOf(node, nulls, scanOrder(node, context, test), context);
     if (parts !== undefined) yield* scanNulls(parts, into);
-    else yield* scanRecords(open(node, context, {test, ids: span?.(frame), buckets}), into);
+    else yield* scanRecords(open(node, context, {test, ids: span?.(cursor), buckets}), into);
   };
 }
 
@@ -99,12 +99,15 @@ export function* scanRecords(
 }
 
 /** Both bounds are included: what an exclusive one leaves out fails the condition. */
-function prepareSpan({from, to}: IdBounds, preparation: Preparation): (frame: Frame) => IdSpan {
+function prepareSpan(
+  {from, to}: IdBounds,
+  preparation: Preparation,
+): (cursor: RowCursor) => IdSpan {
   const [low, high] = [from, to].map(bound => {
     const value = bound?.values[0];
     return value && preparation.expression(value);
   });
-  return frame => ({from: low && idOf(low(frame)), to: high && idOf(high(frame))});
+  return cursor => ({from: low && idOf(low(cursor)), to: high && idOf(high(cursor))});
 }
 
 /** The id that a value is compared as; undefined where it is none, or none of a stored record. */
@@ -171,15 +174,15 @@ export function recordTest(
   const columns: (Column | undefined)[] = [...argument.columns];
   while (columns.length < slot) columns.push(undefined);
   columns[slot] = cell;
-  const frame = new Frame(context, argument);
-  frame.columns = columns;
+  const cursor = new RowCursor(context, argument);
+  cursor.columns = columns;
   const tests = terms.map(({test, packed}) => ({test, packed: packed?.(context)}));
   return record => {
     cell[0] = record;
     const scanned = record instanceof ScannedRecord ? record : undefined;
     for (const {test, packed} of tests) {
       const known = scanned === undefined ? undefined : packed?.(scanned);
-      if (!(known ?? test(frame))) return false;
+      if (!(known ?? test(cursor))) return false;
     }
     return true;
   };

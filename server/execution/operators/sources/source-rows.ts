@@ -8,7 +8,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Slot} from '#server/plan/expression.ts';
 import {Batch, type Column} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {Frame} from '../../closure.ts';
+import {RowCursor} from '../../closure.ts';
 
 /** A batch of `rowCount` rows with one own column. */
 export function sourceBatch(argument: Batch, slot: Slot, column: Column): Batch {
@@ -24,7 +24,7 @@ export function repeatRow(argument: Batch, rowCount: number): Batch {
   );
 }
 
-/** A frame on the enclosing row: for expressions that a source evaluates once. */
-export function argumentFrame(context: ExecutionContext, argument: Batch): Frame {
-  return new Frame(context, argument);
+/** A row cursor on the enclosing row: for expressions that a source evaluates once. */
+export function argumentCursor(context: ExecutionContext, argument: Batch): RowCursor {
+  return new RowCursor(context, argument);
 }

@@ -9,7 +9,7 @@
  */
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {segmentRows} from '#server/caches/segment.ts';
+import {rowGroupRows} from '#server/caches/row-group.ts';
 import {type Batch, type Pause, pause} from '../../batch.ts';
 import type {PackedColumn, Rows} from '../../columnar/block.ts';
 import {ColumnFold, type Grouped, type States} from '../../columnar/column-fold.ts';
@@ -101,7 +101,7 @@ function* steps(
 const rowItself: ColumnValues = () => wholeRows;
 const wholeRows: PackedColumn = {
   kind: 'integer',
-  numbers: new Float64Array(segmentRows),
+  numbers: new Float64Array(rowGroupRows),
   codes: new Uint16Array(0),
   texts: undefined,
   magnitude: 0,
@@ -109,7 +109,7 @@ const wholeRows: PackedColumn = {
 };
 
 /** Has the length of `spareRows`. */
-const spareGroups = new SpareArrays(2, () => new Uint32Array(segmentRows));
+const spareGroups = new SpareArrays(2, () => new Uint32Array(rowGroupRows));
 
 interface StatementContext {
   readonly use: ColumnUse | undefined;

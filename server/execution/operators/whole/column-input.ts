@@ -14,8 +14,8 @@ import type {ColumnPart, EntrySource, IndexEntry} from '../../graph.ts';
 import type {Batches, Preparation} from '../../operator.ts';
 import {partsBatch, prepareSpan} from '../sources/index-rows.ts';
 import {prepareTerms, recordTest, scanOrder, scanRecords} from '../sources/scan.ts';
-import {argumentFrame, repeatRow} from '../sources/source-rows.ts';
-import {segmentRows} from '#server/caches/segment.ts';
+import {argumentCursor, repeatRow} from '../sources/source-rows.ts';
+import {rowGroupRows} from '#server/caches/row-group.ts';
 
 /** Some rows of the input, in its order. */
 export interface InputPart {
@@ -47,8 +47,8 @@ export function columnInput(node: PlanNode, preparation: Preparation): ColumnInp
   return isWhole ? scanInput(node, preparation) : undefined;
 }
 
-/** Arrays for the rows of a part that are looked at: none has more than a segment. */
-export const spareRows = new SpareArrays(2, () => new Uint16Array(segmentRows));
+/** Arrays for the rows of a part that are looked at: none has more than a row group. */
+export const spareRows = new SpareArrays(2, () => new Uint16Array(rowGroupRows));
 
 /** The columns of an order's keys; undefined: a key is none, or no columns are kept. */
 export function keyPlaces(
@@ -154,7 +154,7 @@ function indexInput(node: Range, preparation: Preparation): ColumnInput | undefi
     },
     terms: [],
     parts(context, argument) {
-      const span = spanOf(argumentFrame(context, argument));
+      const span = spanOf(argumentCursor(context, argument));
       if (span === undefined) return [];
       const source = context.graph.indexEntries(node.index, span, node.descending);
       return entryParts(source, wanted, {

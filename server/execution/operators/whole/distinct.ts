@@ -2,7 +2,7 @@
 import {groupKey, joinKeys} from '#server/model/compare.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {pause, unitBatch} from '../../batch.ts';
-import {Frame} from '../../closure.ts';
+import {RowCursor} from '../../closure.ts';
 import type {Operator, Preparation} from '../../operator.ts';
 
 type Node = PlanNode & {readonly kind: 'distinct'};
@@ -15,11 +15,11 @@ export function prepareDistinct(node: Node, preparation: Preparation): Operator 
   const [only] = by;
   const keyOf =
     by.length === 1 && only !== undefined
-      ? (frame: Frame): string | number => groupKey(only(frame))
-      : (frame: Frame): string | number => joinKeys(by.map(closure => closure(frame)));
+      ? (cursor: RowCursor): string | number => groupKey(only(cursor))
+      : (cursor: RowCursor): string | number => joinKeys(by.map(closure => closure(cursor)));
   return function* distinct(context, argument) {
     const seen = new Set<string | number>();
-    const frame = new Frame(context, unitBatch);
+    const cursor = new RowCursor(context, unitBatch);
     let kept = 0;
     try {
       for (const batch of input(context, argument)) {
@@ -27,12 +27,12 @@ export function prepareDistinct(node: Node, preparation: Preparation): Operator 
           yield pause;
           continue;
         }
-        frame.enter(batch);
+        cursor.enter(batch);
         const rows: number[] = [];
         for (let row = 0; row < batch.rowCount; row++) {
-          frame.row = row;
+          cursor.row = row;
           if (context.budget.spend(1)) yield pause;
-          const key = keyOf(frame);
+          const key = keyOf(cursor);
           if (seen.has(key)) continue;
           seen.add(key);
           rows.push(row);

@@ -12,7 +12,7 @@ import {fuse, type FusionSource, type RankedItem} from '../../functions/vectors/
 import {fusionOf, requireScores} from '../../functions/vectors/fusion-options.ts';
 import {float, rankedRow, scoreOfValue} from '../../functions/vectors/vector-arguments.ts';
 import type {Batches, Operator, Preparation} from '../../operator.ts';
-import {argumentFrame, sourceBatch} from '../sources/source-rows.ts';
+import {argumentCursor, sourceBatch} from '../sources/source-rows.ts';
 
 type Node = PlanNode & {readonly kind: 'fuse'};
 type Leg = Node['legs'][number];
@@ -33,8 +33,8 @@ export function prepareFuse(node: Node, preparation: Preparation): Operator {
   );
   return function* fused(context, argument) {
     const {budget} = context;
-    const frame = argumentFrame(context, argument);
-    const values = given.map(([name, value]): [string, Value] => [name, value(frame)]);
+    const cursor = argumentCursor(context, argument);
+    const values = given.map(([name, value]): [string, Value] => [name, value(cursor)]);
     const fusion = fusionOf(new Map(values), inputs.length);
     const sources: FusionSource[] = [];
     let kept = 0;

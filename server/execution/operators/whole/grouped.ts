@@ -9,7 +9,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Aggregate, PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder, type Pause, pause, unitBatch} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {type Closure, Frame} from '../../closure.ts';
+import {type Closure, RowCursor} from '../../closure.ts';
 import {estimateValue} from '../../expressions/value-size.ts';
 import {aggregate, type AggregateFunction} from '../../function-registry.ts';
 import type {Batches, Operator} from '../../operator.ts';
@@ -67,19 +67,19 @@ export class Groups {
   }
 
   *add(batch: Batch): Generator<Pause, void, undefined> {
-    const frame = new Frame(this.#context, batch);
+    const cursor = new RowCursor(this.#context, batch);
     const whole = this.#keys.length === 0 ? this.group([]) : undefined;
     for (let row = 0; row < batch.rowCount; row++) {
-      frame.row = row;
-      const group = whole ?? this.group(this.#keys.map(key => key(frame)));
-      this.#aggregates.forEach((aggregate, at) => this.#step(group, aggregate, at, frame));
+      cursor.row = row;
+      const group = whole ?? this.group(this.#keys.map(key => key(cursor)));
+      this.#aggregates.forEach((aggregate, at) => this.#step(group, aggregate, at, cursor));
       if (this.#context.budget.spend(1)) yield pause;
     }
   }
 
-  #step(group: Group, {args}: PreparedAggregate, at: number, frame: Frame): void {
+  #step(group: Group, {args}: PreparedAggregate, at: number, cursor: RowCursor): void {
     const [only] = args;
-    this.take(group, at, args.length === 1 && only ? [only(frame)] : args.map(arg => arg(frame)));
+    this.take(group, at, args.length === 1 && only ? [only(cursor)] : args.map(arg => arg(cursor)));
   }
 
   /** Takes the arguments of one row into the aggregate with the number `at`. */

@@ -9,7 +9,7 @@ import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder, type Pause, pause, unitBatch} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {type Closure, Frame} from '../../closure.ts';
+import {type Closure, RowCursor} from '../../closure.ts';
 import type {Operator, Preparation} from '../../operator.ts';
 import {KeptRows} from '../kept-rows.ts';
 
@@ -26,7 +26,7 @@ export function prepareJoin(node: Node, preparation: Preparation): Operator {
       yield* kept.drain(right(context, argument));
       const rows = yield* kept.merged();
       const table = yield* buildTable(rows, rightKeys, context);
-      const frame = new Frame(context, unitBatch);
+      const cursor = new RowCursor(context, unitBatch);
       const builder = new BatchBuilder();
       for (const batch of left(context, argument)) {
         if (batch === pause) {
@@ -34,9 +34,9 @@ export function prepareJoin(node: Node, preparation: Preparation): Operator {
           continue;
         }
         for (let row = 0; row < batch.rowCount; row++) {
-          frame.enter(batch);
-          frame.row = row;
-          const key = keyOf(leftKeys, frame);
+          cursor.enter(batch);
+          cursor.row = row;
+          const key = keyOf(leftKeys, cursor);
           const matches = (key === undefined ? undefined : table.get(key)) ?? [];
           for (const match of outputRows(node, matches)) {
             combine(builder, {node, batch, row, rows, match});
@@ -90,11 +90,11 @@ function* buildTable(
   context: ExecutionContext,
 ): Generator<Pause, Map<string, number[]>, undefined> {
   const table = new Map<string, number[]>();
-  const frame = new Frame(context, rows);
+  const cursor = new RowCursor(context, rows);
   for (let row = 0; row < rows.rowCount; row++) {
-    frame.row = row;
+    cursor.row = row;
     if (context.budget.spend(1)) yield pause;
-    const key = keyOf(keys, frame);
+    const key = keyOf(keys, cursor);
     if (key === undefined) continue;
     const group = table.get(key);
     if (group === undefined) table.set(key, [row]);
@@ -104,10 +104,10 @@ function* buildTable(
 }
 
 /** undefined when a part is null: such a row matches nothing. */
-function keyOf(keys: readonly Closure[], frame: Frame): string | undefined {
+function keyOf(keys: readonly Closure[], cursor: RowCursor): string | undefined {
   const values: Value[] = [];
   for (const key of keys) {
-    const value = key(frame);
+    const value = key(cursor);
     if (value === null) return undefined;
     values.push(value);
   }

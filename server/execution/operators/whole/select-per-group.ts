@@ -9,7 +9,7 @@
 import {joinKeys} from '#server/model/compare.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder, pause, unitBatch} from '../../batch.ts';
-import {Frame} from '../../closure.ts';
+import {RowCursor} from '../../closure.ts';
 import type {ExecutionContext} from '../../context.ts';
 import type {Operator, Preparation} from '../../operator.ts';
 import {estimateBatch} from '../../expressions/value-size.ts';
@@ -21,7 +21,7 @@ export function prepareSelectPerGroup(node: Node, preparation: Preparation): Ope
   const by = node.by.map(expression => preparation.expression(expression));
   const measure = preparation.expression(node.measure);
   return function* selectPerGroup(context, argument) {
-    const frame = new Frame(context, unitBatch);
+    const cursor = new RowCursor(context, unitBatch);
     const groups = new Map<string, Group>();
     const memory = new Memory(context);
     try {
@@ -30,13 +30,13 @@ export function prepareSelectPerGroup(node: Node, preparation: Preparation): Ope
           yield pause;
           continue;
         }
-        frame.enter(batch);
+        cursor.enter(batch);
         for (let row = 0; row < batch.rowCount; row++) {
-          frame.row = row;
-          const key = joinKeys(by.map(closure => closure(frame)));
+          cursor.row = row;
+          const key = joinKeys(by.map(closure => closure(cursor)));
           const group = groups.get(key) ?? new Group(node, memory);
           groups.set(key, group);
-          group.offer(Number(measure(frame)), batch, row);
+          group.offer(Number(measure(cursor)), batch, row);
           if (context.budget.spend(1)) yield pause;
         }
       }

@@ -8,7 +8,7 @@
  */
 import type {Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {segmentRows} from '#server/caches/segment.ts';
+import {rowGroupRows} from '#server/caches/row-group.ts';
 import {type Batch, type Pause, pause} from '../../batch.ts';
 import type {PackedColumn} from '../../columnar/block.ts';
 import {PackedOrder} from '../../columnar/packed-order.ts';
@@ -38,8 +38,8 @@ export type ColumnSort = (
 ) => Generator<Pause, Batches | undefined, undefined>;
 
 const rowsPerUnit = 32;
-/** A row's name is 32 bits, as many as a place in a segment leaves for the segment. */
-const partsMax = 0x1_0000_0000 / segmentRows;
+/** A row's name is 32 bits, as many as a place in a row group leaves for the row group. */
+const partsMax = 0x1_0000_0000 / rowGroupRows;
 
 export function prepareColumnSort(node: Node, preparation: Preparation): ColumnSort | undefined {
   const input = columnInput(node.input, preparation);
@@ -66,7 +66,7 @@ export function prepareColumnSort(node: Node, preparation: Preparation): ColumnS
         const {graph, batchRows, budget} = context;
         for (let start = 0; start < names.length; start += batchRows) {
           const ids = Array.from(names.subarray(start, start + batchRows), name =>
-            (ridOfPart[Math.floor(name / segmentRows)] as RidOf)(name % segmentRows),
+            (ridOfPart[Math.floor(name / rowGroupRows)] as RidOf)(name % rowGroupRows),
           );
           const records = graph.records(ids);
           yield sourceBatch(
@@ -116,7 +116,7 @@ function* addAll(
         const keys = places.map(place => columns[place] as PackedColumn);
         const first = ridOfPart.push(ridOf) - 1;
         const isAdded =
-          first < partsMax && order.add(keys, selection, row => first * segmentRows + row);
+          first < partsMax && order.add(keys, selection, row => first * rowGroupRows + row);
         if (!isAdded) {
           use.hadNoEffect();
           return undefined;

@@ -9,7 +9,7 @@ import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, type Pause, pause} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {type Closure, Frame} from '../../closure.ts';
+import {type Closure, RowCursor} from '../../closure.ts';
 import {KeptValues} from '../../expressions/value-size.ts';
 import type {Operator, Preparation} from '../../operator.ts';
 import {KeptRows} from '../kept-rows.ts';
@@ -52,11 +52,11 @@ function* keysOf(
   context: ExecutionContext,
   made: KeptValues,
 ): Generator<Pause, readonly (readonly Value[])[], undefined> {
-  const frame = new Frame(context, rows);
+  const cursor = new RowCursor(context, rows);
   const tuples: (readonly Value[])[] = [];
   for (let row = 0; row < rows.rowCount; row++) {
-    frame.row = row;
-    const tuple = keys.map(key => key(frame));
+    cursor.row = row;
+    const tuple = keys.map(key => key(cursor));
     for (const value of tuple) made.add(value);
     tuples.push(tuple);
     if (context.budget.spend(1)) yield pause;

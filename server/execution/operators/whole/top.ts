@@ -10,13 +10,13 @@ import {Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder, pause, unitBatch} from '../../batch.ts';
 import {wholeNumber} from '../../expressions/arithmetic.ts';
-import {Frame} from '../../closure.ts';
+import {RowCursor} from '../../closure.ts';
 import type {ExecutionContext} from '../../context.ts';
 import type {Batches, Operator, Preparation} from '../../operator.ts';
 import {CandidateHeap, type CandidateRow} from './candidate-heap.ts';
 import {tupleOrder} from './row-order.ts';
 import {prepareColumnSort} from './sort-columns.ts';
-import {argumentFrame, sourceBatch} from '../sources/source-rows.ts';
+import {argumentCursor, sourceBatch} from '../sources/source-rows.ts';
 import {prepareColumnTop} from './top-columns.ts';
 
 type Node = PlanNode & {readonly kind: 'top'};
@@ -33,9 +33,9 @@ export function prepareTop(node: Node, preparation: Preparation): Operator {
   const columns = prepareColumnTop(node, preparation);
   const columnSort = prepareColumnSort(node, preparation);
   return function* top(context, argument) {
-    const frame = argumentFrame(context, argument);
-    const skipped = skip === undefined ? 0 : wholeNumber(skip(frame), 'SKIP');
-    const size = skipped + wholeNumber(count(frame), 'LIMIT');
+    const cursor = argumentCursor(context, argument);
+    const skipped = skip === undefined ? 0 : wholeNumber(skip(cursor), 'SKIP');
+    const size = skipped + wholeNumber(count(cursor), 'LIMIT');
     if (size === 0) return;
     if (size >= sortedFrom && columnSort !== undefined) {
       const rows = yield* columnSort(context, argument, {from: skipped, to: size});
@@ -43,7 +43,7 @@ export function prepareTop(node: Node, preparation: Preparation): Operator {
     }
     const heap = new CandidateHeap(order, size, context.budget);
     const offerAll = function* (batches: Batches): Batches {
-      const reader = new Frame(context, unitBatch);
+      const reader = new RowCursor(context, unitBatch);
       for (const batch of batches) {
         if (batch === pause) {
           yield pause;

@@ -13,16 +13,16 @@ import type {Expression} from '#server/plan/expression.ts';
 import type {Assignment} from '#server/plan/node.ts';
 import {itemsOf, mapOf} from '../../expressions/access.ts';
 import {describe} from '../../expressions/arithmetic.ts';
-import type {Closure, Compiler, Frame} from '../../closure.ts';
+import type {Closure, Compiler, RowCursor} from '../../closure.ts';
 
 /** Changes `properties` in place; answers how many it set or took away. */
-export type Assign = (properties: Map<string, Value>, frame: Frame) => number;
+export type Assign = (properties: Map<string, Value>, cursor: RowCursor) => number;
 
 export function prepareAssignments(assignments: readonly Assignment[], compiler: Compiler): Assign {
   const steps = assignments.map(assignment => prepareOne(assignment, compiler));
-  return (properties, frame) => {
+  return (properties, cursor) => {
     let count = 0;
-    for (const step of steps) count += step(properties, frame);
+    for (const step of steps) count += step(properties, cursor);
     return count;
   };
 }
@@ -32,7 +32,7 @@ function prepareOne(assignment: Assignment, compiler: Compiler): Assign {
     case 'set': {
       const value = compiler.expression(assignment.value);
       const {name, dropsNull = false} = assignment;
-      return (properties, frame) => setProperty(properties, name, value(frame), dropsNull);
+      return (properties, cursor) => setProperty(properties, name, value(cursor), dropsNull);
     }
     case 'remove': {
       const {name} = assignment;
@@ -42,16 +42,16 @@ function prepareOne(assignment: Assignment, compiler: Compiler): Assign {
       return prepareContent(assignment, compiler);
     case 'set-inside': {
       const value = compiler.expression(assignment.value);
-      return inside(assignment.path, compiler, frame => {
-        const assigned = storable(value(frame));
+      return inside(assignment.path, compiler, cursor => {
+        const assigned = storable(value(cursor));
         return () => assigned;
       });
     }
     case 'remove-inside': {
       const value = assignment.value && compiler.expression(assignment.value);
       if (value === undefined) return inside(assignment.path, compiler, () => () => undefined);
-      return inside(assignment.path, compiler, frame => {
-        const removed = value(frame);
+      return inside(assignment.path, compiler, cursor => {
+        const removed = value(cursor);
         return old => withoutItem(old, removed);
       });
     }
@@ -110,9 +110,9 @@ function prepareContent(
   compiler: Compiler,
 ): Assign {
   const value = compiler.expression(assignment.value);
-  return (properties, frame) => {
-    const content = value(frame);
-    const map = mapOf(content, frame.context.graph);
+  return (properties, cursor) => {
+    const content = value(cursor);
+    const map = mapOf(content, cursor.context.graph);
     if (map === undefined) {
       throw new Refusal('query.execution', `CONTENT needs a map, not ${describe(content)}`);
     }
@@ -125,16 +125,16 @@ type Edit = (old: Value) => Value | undefined;
 function inside(
   path: readonly (string | Expression)[],
   compiler: Compiler,
-  prepareEdit: (frame: Frame) => Edit,
+  prepareEdit: (cursor: RowCursor) => Edit,
 ): Assign {
   const parts: readonly (string | Closure)[] = path.map(part =>
     typeof part === 'string' ? part : compiler.expression(part),
   );
-  return (properties, frame) => {
-    const keys = parts.map(part => (typeof part === 'string' ? part : part(frame)));
+  return (properties, cursor) => {
+    const keys = parts.map(part => (typeof part === 'string' ? part : part(cursor)));
     const [first, ...rest] = keys;
     assert(typeof first === 'string', 'a path begins with the name of a property');
-    const changed = editAt(properties.get(first) ?? null, rest, prepareEdit(frame));
+    const changed = editAt(properties.get(first) ?? null, rest, prepareEdit(cursor));
     if (changed === undefined) properties.delete(first);
     else properties.set(first, changed);
     return 1;

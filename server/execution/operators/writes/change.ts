@@ -12,7 +12,7 @@ import {expressionsOf, runsPlan} from '#server/plan/tree.ts';
 import {type Batch, BatchBuilder, type Pause, pause, unitBatch} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
 import {propertiesOf} from '../../expressions/access.ts';
-import {Frame} from '../../closure.ts';
+import {RowCursor} from '../../closure.ts';
 import {resumed, Resumption} from '../../expressions/resumption.ts';
 import type {Operator, Preparation} from '../../operator.ts';
 import {type Assign, prepareAssignments} from './assignments.ts';
@@ -64,8 +64,8 @@ function* changeRow(parts: {
     if (node.kind === 'change' && node.keepsRows === true) builder.copy(batch, row);
     return;
   }
-  const frame = new Frame(context, batch.row(row).with(node.slot, [old]), resumption);
-  const {properties, assigned} = yield* assignedTo(() => propertiesOf(old), assign, frame);
+  const cursor = new RowCursor(context, batch.row(row).with(node.slot, [old]), resumption);
+  const {properties, assigned} = yield* assignedTo(() => propertiesOf(old), assign, cursor);
   const applyDefaults = node.kind === 'change' && node.applyDefaults;
   const changed = writesOf(context).replace(old.rid, properties, {applyDefaults});
   if (changed === undefined) {
@@ -81,13 +81,13 @@ function* changeRow(parts: {
 function* assignedTo(
   properties: () => MapValue,
   assign: Assign,
-  frame: Frame,
+  cursor: RowCursor,
 ): Generator<Pause, {readonly properties: MapValue; readonly assigned: number}, undefined> {
   const work = () => {
     const changed = new Map(properties());
-    return {properties: changed, assigned: assign(changed, frame)};
+    return {properties: changed, assigned: assign(changed, cursor)};
   };
-  return frame.resumption === undefined ? work() : yield* resumed(frame.resumption, work);
+  return cursor.resumption === undefined ? work() : yield* resumed(cursor.resumption, work);
 }
 
 function bind(
@@ -124,9 +124,9 @@ export function prepareUpsert(node: Upsert, preparation: Preparation): Operator 
       }
       if (rows > 0) return;
       const empty = argument.columns.length === 0 ? unitBatch : argument;
-      const frame = new Frame(context, empty, resumption);
-      const seeded = (): MapValue => new Map(seed.map(({name, value}) => [name, value(frame)]));
-      const {properties} = yield* assignedTo(seeded, assign, frame);
+      const cursor = new RowCursor(context, empty, resumption);
+      const seeded = (): MapValue => new Map(seed.map(({name, value}) => [name, value(cursor)]));
+      const {properties} = yield* assignedTo(seeded, assign, cursor);
       const requested = {what: 'any', type: node.type, bucket: undefined, properties} as const;
       const made = writesOf(context).create(requested);
       if (made === undefined) return;

@@ -15,7 +15,7 @@ import {type Batch, BatchBuilder, pause, unitBatch} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
 import {asItems} from '../../expressions/access.ts';
 import {describe} from '../../expressions/arithmetic.ts';
-import {type Closure, Frame} from '../../closure.ts';
+import {type Closure, RowCursor} from '../../closure.ts';
 import type {Operator, Preparation} from '../../operator.ts';
 import {type Assign, prepareAssignments} from './assignments.ts';
 import {allHops} from '../hops/follow.ts';
@@ -31,7 +31,10 @@ interface Ends {
 }
 
 /** Where a record goes: its type, and its bucket if that is said. */
-type TargetBucket = (frame: Frame) => {readonly type: string; readonly bucket: string | undefined};
+type TargetBucket = (cursor: RowCursor) => {
+  readonly type: string;
+  readonly bucket: string | undefined;
+};
 
 export function prepareCreate(node: Node, preparation: Preparation): Operator {
   const input = prepareWriteInput(node.input, preparation);
@@ -44,7 +47,7 @@ export function prepareCreate(node: Node, preparation: Preparation): Operator {
       to: preparation.expression(node.to),
     };
   return function* create(context, argument) {
-    const frame = new Frame(context, unitBatch);
+    const cursor = new RowCursor(context, unitBatch);
     const builder = new BatchBuilder();
     for (const batch of input(context, argument)) {
       if (batch === pause) {
@@ -52,23 +55,23 @@ export function prepareCreate(node: Node, preparation: Preparation): Operator {
         continue;
       }
       if (ends === undefined && batch.rowCount === 1) {
-        frame.enter(batch);
-        frame.row = 0;
+        cursor.enter(batch);
+        cursor.row = 0;
         const record = createOne({
           node,
           place,
           assign,
-          frame,
-          rid: rid && formerId(rid(frame), node),
+          cursor,
+          rid: rid && formerId(rid(cursor), node),
         });
         if (record !== undefined) yield batch.with(node.slot, [record]);
         if (context.budget.spend(8)) yield pause;
         continue;
       }
       for (let row = 0; row < batch.rowCount; row++) {
-        frame.enter(batch);
-        frame.row = row;
-        const at = {node, place, assign, frame, rid: rid && formerId(rid(frame), node)};
+        cursor.enter(batch);
+        cursor.row = row;
+        const at = {node, place, assign, cursor, rid: rid && formerId(rid(cursor), node)};
         if (ends === undefined) add(builder, {node, batch, row}, createOne(at));
         else {
           for (const edge of createEdges(at, ends)) {
@@ -102,8 +105,8 @@ function preparePlace({type, bucket}: Node, preparation: Preparation): TargetBuc
     return () => known;
   }
   const asked = preparation.expression(bucket);
-  return frame => {
-    const named = bucketNamed(asked(frame), frame.context.catalog);
+  return cursor => {
+    const named = bucketNamed(asked(cursor), cursor.context.catalog);
     // Whether the bucket is one of the type's is looked at where the record is made.
     return {bucket: named.bucket, type: type ?? named.type};
   };
@@ -114,21 +117,21 @@ interface Making {
   readonly node: Node;
   readonly place: TargetBucket;
   readonly assign: Assign;
-  readonly frame: Frame;
+  readonly cursor: RowCursor;
   readonly rid: Rid | undefined;
 }
 
 function createOne(
-  {node, place, assign, frame, rid}: Making,
+  {node, place, assign, cursor, rid}: Making,
   ends?: {readonly from: Rid; readonly to: Rid},
 ): RecordValue | undefined {
   const properties = new Map<string, Value>();
-  assign(properties, frame);
+  assign(properties, cursor);
   const {what, unidirectional} = node;
-  const {type, bucket} = place(frame);
+  const {type, bucket} = place(cursor);
   const requested = {what, type, bucket, unidirectional, properties, ...ends, ...(rid && {rid})};
-  const {counts} = frame.context;
-  const record = writesOf(frame.context).create(requested);
+  const {counts} = cursor.context;
+  const record = writesOf(cursor.context).create(requested);
   if (record === undefined) return undefined;
   counts.propertiesSet += properties.size;
   if (record.kind === 'vertex') counts.labelsAdded += labelsOf(type).length;
@@ -144,10 +147,10 @@ function formerId(value: Value, node: Node): Rid {
 }
 
 function* createEdges(making: Making, ends: Ends): Generator<RecordValue | undefined> {
-  const {node, frame} = making;
-  const {context} = frame;
-  const from = vertices(ends.from(frame), 'FROM', node);
-  const to = vertices(ends.to(frame), 'TO', node);
+  const {node, cursor} = making;
+  const {context} = cursor;
+  const from = vertices(ends.from(cursor), 'FROM', node);
+  const to = vertices(ends.to(cursor), 'TO', node);
   for (const start of from) {
     for (const end of to) {
       const known = node.ifNotExists ? existing(start, end, node, context) : undefined;

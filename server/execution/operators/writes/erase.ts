@@ -13,7 +13,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import type {ExecutionContext} from '../../context.ts';
 import {itemsOf} from '../../expressions/access.ts';
 import {describe} from '../../expressions/arithmetic.ts';
-import {Frame} from '../../closure.ts';
+import {RowCursor} from '../../closure.ts';
 import type {Operator, Preparation} from '../../operator.ts';
 import {pause} from '../../batch.ts';
 import {KeptRows} from '../kept-rows.ts';
@@ -30,10 +30,10 @@ export function prepareErase(node: Node, preparation: Preparation): Operator {
     const kept = new KeptRows(context);
     try {
       yield* kept.drain(input(context, argument), batch => {
-        const frame = new Frame(context, batch);
+        const cursor = new RowCursor(context, batch);
         for (let row = 0; row < batch.rowCount; row++) {
-          frame.row = row;
-          for (const value of values) collect(value(frame), found, context);
+          cursor.row = row;
+          for (const value of values) collect(value(cursor), found, context);
         }
         return batch;
       });

@@ -7,7 +7,7 @@
  * Source: docs/cluster.md.
  */
 import {crc32} from 'node:zlib';
-import {ZipFrames} from '#server/platform/zip-frames.ts';
+import {ZipHeaders} from '#server/platform/zip-headers.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import {byMember, requireLeader} from './cluster-call.ts';
@@ -35,7 +35,7 @@ async function sendArchive(exchange: Exchange, cluster: Cluster): Promise<void> 
       'Content-Disposition',
       `attachment; filename*=UTF-8''${encodeURIComponent(database)}-snapshot.zip`,
     ]);
-    const archive = new ZipFrames();
+    const archive = new ZipHeaders();
     const files: ArchivedFile[] = [];
     for (const name of names) {
       const file = await send(name, (bytes, checksum) => archive.stored({name, bytes, checksum}));

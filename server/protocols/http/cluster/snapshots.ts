@@ -8,7 +8,7 @@
  * when it is the same one. Note 20.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {SnapshotContent, SnapshotSource} from '#server/cluster/snapshot-source.ts';
+import type {SnapshotContent, MemberSnapshotSource} from '#server/cluster/snapshot-source.ts';
 import {byMember} from './cluster-call.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure, clientGone} from '../message/failure.ts';
@@ -118,7 +118,7 @@ function written(checksum: number): string {
 }
 
 /** @throws {PlainFailure} 503 while the server starts. */
-export function snapshotsIn({context}: Exchange): SnapshotSource {
+export function snapshotsIn({context}: Exchange): MemberSnapshotSource {
   const {snapshots} = context.options;
   if (snapshots !== undefined) return snapshots;
   throw new PlainFailure(503, 'This server cannot give snapshots yet');

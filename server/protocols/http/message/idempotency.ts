@@ -6,7 +6,7 @@
  * again under the same `X-Request-Id`. The key is a hash of user, id, method, path, the identity
  * of the database (not its name: a database created anew starts afresh) and the body. Only
  * answers of 2xx to requests that changed something are kept. While the first is under way a
- * second waits for it. Bounds: entries, bytes, age; the oldest goes first.
+ * second waits for it. Bounds: requests, bytes, age; the oldest goes first.
  */
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Administration} from '#server/session/administration.ts';
@@ -17,7 +17,7 @@ export interface StoredAnswer {
   readonly contentType: string;
 }
 
-interface Entry {
+interface RememberedRequest {
   /** Undefined while the request is under way. */
   answer: StoredAnswer | undefined;
   storedAt: number;
@@ -36,8 +36,8 @@ export class IdempotentAnswers {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #administration: Administration;
-  /** The entries in the order of storing: the first is the oldest. */
-  readonly #entries = new Map<string, Entry>();
+  /** Requests in the order of storing: the first is the oldest. */
+  readonly #requests = new Map<string, RememberedRequest>();
   #bytes = 0;
   #sweepIsDue = false;
 
@@ -50,14 +50,14 @@ export class IdempotentAnswers {
   /** Claims `key` for the caller, or gives the answer that it has. */
   async begin(key: string): Promise<Begun> {
     for (;;) {
-      const entry = this.#entries.get(key);
-      if (entry === undefined || this.#isStale(entry)) {
+      const remembered = this.#requests.get(key);
+      if (remembered === undefined || this.#isStale(remembered)) {
         this.#remove(key);
-        this.#entries.set(key, {answer: undefined, storedAt: 0, waiting: []});
+        this.#requests.set(key, {answer: undefined, storedAt: 0, waiting: []});
         return {kind: 'run'};
       }
-      if (entry.answer !== undefined) return {kind: 'replay', answer: entry.answer};
-      const outcome = await this.#wait(entry);
+      if (remembered.answer !== undefined) return {kind: 'replay', answer: remembered.answer};
+      const outcome = await this.#wait(remembered);
       if (outcome === 'timeout') return {kind: 'still-running'};
       if (outcome !== undefined) return {kind: 'replay', answer: outcome};
       // The first one failed and left nothing: whoever looks first takes its place.
@@ -66,33 +66,33 @@ export class IdempotentAnswers {
 
   /** Ends a `run`: keeps the answer, or forgets the request when there is none to keep. */
   settle(key: string, answer: StoredAnswer | undefined): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined || entry.answer !== undefined) return;
-    this.#entries.delete(key);
+    const remembered = this.#requests.get(key);
+    if (remembered === undefined || remembered.answer !== undefined) return;
+    this.#requests.delete(key);
     const bodyMax = this.#administration.settings().get('svc.ha.idempotencyCacheMaxBodyBytes');
     if (answer !== undefined && answer.body.length <= bodyMax) {
-      this.#entries.set(key, {answer, storedAt: this.#clock.monotonic(), waiting: []});
+      this.#requests.set(key, {answer, storedAt: this.#clock.monotonic(), waiting: []});
       this.#bytes += answer.body.length;
       this.#trim();
       this.#sweepLater();
     }
-    for (const resume of entry.waiting) resume(answer);
+    for (const resume of remembered.waiting) resume(answer);
   }
 
-  #wait(entry: Entry): Promise<StoredAnswer | undefined | 'timeout'> {
+  #wait(remembered: RememberedRequest): Promise<StoredAnswer | undefined | 'timeout'> {
     return new Promise(resolve => {
       const cancel = this.#timers.after(waitMs, () => resolve('timeout'));
-      entry.waiting.push(answer => {
+      remembered.waiting.push(answer => {
         cancel();
         resolve(answer);
       });
     });
   }
 
-  #isStale(entry: Entry): boolean {
-    if (entry.answer === undefined) return false;
+  #isStale(remembered: RememberedRequest): boolean {
+    if (remembered.answer === undefined) return false;
     const lifetimeMs = this.#administration.settings().get('svc.ha.idempotencyCacheTtlMs');
-    return this.#clock.monotonic() - entry.storedAt >= lifetimeMs;
+    return this.#clock.monotonic() - remembered.storedAt >= lifetimeMs;
   }
 
   /** Frees what is too old also when no further answer comes. */
@@ -112,18 +112,18 @@ export class IdempotentAnswers {
     const settings = this.#administration.settings();
     const entriesMax = settings.get('svc.ha.idempotencyCacheMaxEntries');
     const bytesMax = settings.get('svc.ha.idempotencyCacheMaxBytes');
-    for (const [key, entry] of this.#entries) {
-      if (entry.answer === undefined) continue;
-      const within = this.#entries.size <= entriesMax && this.#bytes <= bytesMax;
-      if (within && !this.#isStale(entry)) return;
+    for (const [key, remembered] of this.#requests) {
+      if (remembered.answer === undefined) continue;
+      const within = this.#requests.size <= entriesMax && this.#bytes <= bytesMax;
+      if (within && !this.#isStale(remembered)) return;
       this.#remove(key);
     }
   }
 
   #remove(key: string): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    this.#bytes -= entry.answer?.body.length ?? 0;
-    this.#entries.delete(key);
+    const remembered = this.#requests.get(key);
+    if (remembered === undefined) return;
+    this.#bytes -= remembered.answer?.body.length ?? 0;
+    this.#requests.delete(key);
   }
 }

@@ -273,7 +273,7 @@ test('the first rows come from columns, and nulls are looked for there', async (
   assert.deepEqual(await database.run(byIndex), [{n: 7}, {n: 1}]);
 });
 
-test('all rows are in order by columns, over several segments', async () => {
+test('all rows are in order by columns, over several row groups', async () => {
   const database = await filled();
   const values = Array.from({length: 5_000}, (_, n) => `(${n}, ${(n * 7919) % 5_003}, 'x')`).join();
   for (let turn = 0; turn < 15; turn++) {

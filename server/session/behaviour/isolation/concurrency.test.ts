@@ -54,7 +54,7 @@ test('a transaction that has only read writes under the newest schema', async ()
   assert.equal((await database.run('SELECT FROM Item WHERE k = 9')).length, 1);
 });
 
-test('an index made after the view of a transaction answers nothing in it', async () => {
+test('an index made after the snapshot of a transaction answers nothing in it', async () => {
   const database = await world.database(items);
   const transactionId = await begin(database, 'REPEATABLE_READ');
   const count = async (): Promise<number> =>

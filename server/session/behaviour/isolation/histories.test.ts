@@ -291,8 +291,8 @@ class History {
         byScan: await this.#count(`WHERE tag + 0 = ${tag}`, more),
       });
       const first = (await look()) as {byIndex: number; byScan: number};
-      assert.equal(first.byIndex, first.byScan, 'index and records differ in one view');
-      assert.deepEqual(await look(), first, 'the view moved');
+      assert.equal(first.byIndex, first.byScan, 'index and records differ in one snapshot');
+      assert.deepEqual(await look(), first, 'the snapshot moved');
     });
   }
 

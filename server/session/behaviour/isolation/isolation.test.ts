@@ -188,7 +188,7 @@ const interleavings: readonly Interleaving[] = [
   },
   {
     name: 'G-single with a write',
-    says: 'a write of REPEATABLE_READ finds what its view shows, and then conflicts',
+    says: 'a write of REPEATABLE_READ finds what its snapshot shows, and then conflicts',
     possible: ['READ_COMMITTED'],
     rows: [
       ['T1 read id = 1', '10'],

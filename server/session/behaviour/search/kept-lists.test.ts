@@ -1,6 +1,6 @@
 /**
  * Searches with lists that are kept in memory answer as searches that read the store each time:
- * over a random history, from new views and from one that is older than the lists.
+ * over a random history, from new snapshots and from one that is older than the lists.
  * Holds invariant W4.
  */
 import assert from 'node:assert/strict';
@@ -85,7 +85,7 @@ async function write(database: TestDatabase, random: SeededRandom, step: number)
   }
 }
 
-/** Asks from a view that stays as it was while others write. */
+/** Asks from a snapshot that stays as it was while others write. */
 async function look(
   database: TestDatabase,
   old: {readonly id: string; readonly answers: unknown} | undefined,

@@ -68,37 +68,37 @@ export const mutants: readonly Mutant[] = [
   },
   // The log's snapshot.
   {
-    file: 'log-view.ts',
+    file: 'log-outline.ts',
     text: 'return this.termAt(position.index) === position.term;',
     replacement: 'return this.termAt(position.index) !== undefined;',
     because: 'entries are put behind others than the leader has there',
   },
   {
-    file: 'log-view.ts',
+    file: 'log-outline.ts',
     text: '    this.#persisted = Math.min(this.#persisted, index);\n',
     replacement: '',
     because: 'what was cut off still counts as durable',
   },
   {
-    file: 'log-view.ts',
+    file: 'log-outline.ts',
     text: 'for (const write of this.#writes) write.last = Math.min(write.last, index);',
     replacement: '',
     because: 'a write of what was cut off makes what replaces it look durable',
   },
   {
-    file: 'log-view.ts',
+    file: 'log-outline.ts',
     text: '      if (first.number > number) return;\n',
     replacement: '',
     because: 'a finished write makes those behind it look durable',
   },
   {
-    file: 'log-view.ts',
+    file: 'log-outline.ts',
     text: 'at >= this.#base.index && (this.termAt(at) ?? 0) > term',
     replacement: 'at > this.#base.index && (this.termAt(at) ?? 0) > term',
     because: 'a follower that contradicts the base is probed there for ever',
   },
   {
-    file: 'log-view.ts',
+    file: 'log-outline.ts',
     text: '    this.#writes.takeAll();\n',
     replacement: '',
     because: 'writes of the log that was given up count for the one that replaces it',

@@ -1,4 +1,4 @@
-// CRC-32 (the one of zlib) by carry-less multiplication, some eight times as fast as zlib's: for
+// CRC-32 (the one of zlib) by carry-less multiplication, several times as fast as zlib's: for
 // whole files of a snapshot. Only where the processor can; elsewhere the call is missing and
 // callers take zlib's.
 //

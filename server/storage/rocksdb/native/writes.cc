@@ -18,9 +18,9 @@ constexpr size_t kRowOverheadBytes = 64;
 
 // Files of level 0 at which they are merged with the next level, and at which writes are slowed
 // down and stopped. A merge rewrites most of that level, since the keys of edges lie everywhere in
-// it; with nine times as many files at once that is done a ninth as often (a bench of ten million
-// edges: 12 files 17 s of merging, 24 files 13 s, 36 and 48 files alike 12 s). In the usual state
-// few files are better, because every scan searches each of them.
+// it; with nine times as many files at once that is done a ninth as often (measured in
+// docs/design/0048-what-keeps-the-house-in-order.md). In the usual state few files are better,
+// because every scan searches each of them.
 using Merging = std::unordered_map<std::string, std::string>;
 Merging MergingAt(int files, int slow, int stop) {
   return {{"level0_file_num_compaction_trigger", std::to_string(files)},

@@ -38,7 +38,7 @@ interface Suspects {
   readonly indexIds: Set<number>;
 }
 
-export class CheckView {
+export class CheckState {
   readonly reader: Reader;
   readonly context: RecordContext;
   readonly scope: CheckScope;

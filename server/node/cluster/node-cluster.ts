@@ -20,7 +20,7 @@ import {
 import type {ClusterNode} from './cluster-node.ts';
 import {noCopies} from './member-snapshots.ts';
 
-export interface ClusterViewMeans {
+export interface NodeClusterDependencies {
   readonly clock: Clock;
   readonly timers: Timers;
 }
@@ -32,13 +32,13 @@ const changePauseMs = 50;
 const underWayMs = 150;
 const answerMsMax = 3_000;
 
-export class ClusterView implements Cluster {
+export class NodeCluster implements Cluster {
   readonly #node: ClusterNode;
-  readonly #means: ClusterViewMeans;
+  readonly #means: NodeClusterDependencies;
   /** Since when each peer's match index stands still. */
   readonly #standing = new Map<NodeId, {readonly match: number; readonly since: number}>();
 
-  constructor(node: ClusterNode, means: ClusterViewMeans) {
+  constructor(node: ClusterNode, means: NodeClusterDependencies) {
     this.#node = node;
     this.#means = means;
   }

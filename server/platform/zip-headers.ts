@@ -37,7 +37,7 @@ const max32 = 0xffff_ffff;
 const largeBytes = 0xf000_0000;
 const zip64Id = 1;
 
-export class ZipFrames {
+export class ZipHeaders {
   readonly #entries: Entry[] = [];
   #at = 0;
   #begun: {readonly name: Buffer; readonly at: number; readonly isLarge: boolean} | undefined;

@@ -1,5 +1,5 @@
 /**
- * Columns of some properties of the records at `segmentRows` neighbouring positions of a bucket.
+ * Columns of some properties of the records at `rowGroupRows` neighbouring positions of a bucket.
  *
  * A position is never given to another record, so a row's place is its position and a change
  * touches one place. A column holds what it can hold exactly: whole numbers that doubles hold,
@@ -19,15 +19,15 @@ import {valueTag} from '#server/layout/value-tag.ts';
 import type {TextCodes} from './text-codes.ts';
 
 /** A row is the low 16 bits of a position (lowPositionOfRecordKey). */
-export const segmentRows = 65_536;
+export const rowGroupRows = 65_536;
 
 const typesMax = 255;
 
 /** `empty`: nothing but nulls so far; of every kind at once. */
 export type ColumnKind = 'empty' | 'integer' | 'double' | 'text' | 'mixed';
 
-const noNumbers = new Float64Array(segmentRows).fill(Number.NaN);
-const noCodes = new Uint16Array(segmentRows);
+const noNumbers = new Float64Array(rowGroupRows).fill(Number.NaN);
+const noCodes = new Uint16Array(rowGroupRows);
 /** Made when first wanted: it takes milliseconds. */
 let everyRow: Uint16Array | undefined;
 
@@ -100,7 +100,7 @@ export class Column {
     if (this.kind !== kind) {
       if (this.kind !== 'empty') return this.mix();
       this.kind = kind;
-      this.numbers = new Float64Array(segmentRows).fill(Number.NaN);
+      this.numbers = new Float64Array(rowGroupRows).fill(Number.NaN);
     }
     // Neither is NaN to be told from null, nor is a larger integer a double.
     if (typeof value === 'bigint' || Number.isNaN(value)) return this.mix();
@@ -114,7 +114,7 @@ export class Column {
     if (this.kind !== 'text') {
       if (this.kind !== 'empty') return this.mix();
       this.kind = 'text';
-      this.codes = new Uint16Array(segmentRows);
+      this.codes = new Uint16Array(rowGroupRows);
     }
     if (code === 0) return this.mix();
     this.codes[row] = code;
@@ -127,9 +127,9 @@ export class Column {
   }
 }
 
-export class Segment {
+export class RowGroup {
   /** What is at a row: 0 nothing, else 1 + the place of its type in `typeIds`. */
-  readonly types = new Uint8Array(segmentRows);
+  readonly types = new Uint8Array(rowGroupRows);
   readonly typeIds: number[] = [];
   /** Records in it. */
   count = 0;
@@ -182,16 +182,16 @@ export class Segment {
    * Writes the rows of records of the types into `into`, which has room for all; how many.
    */
   select(typeIds: ReadonlySet<number>, into: Uint16Array): number {
-    if (this.count === segmentRows && this.typeIds.every(id => typeIds.has(id))) {
+    if (this.count === rowGroupRows && this.typeIds.every(id => typeIds.has(id))) {
       everyRow ??= noCodes.map((_, row) => row);
       into.set(everyRow);
-      return segmentRows;
+      return rowGroupRows;
     }
     const wanted = new Uint8Array(typesMax + 1);
     for (const [place, id] of this.typeIds.entries()) wanted[place + 1] = Number(typeIds.has(id));
     const {types} = this;
     let count = 0;
-    for (let row = 0; row < segmentRows; row++) {
+    for (let row = 0; row < rowGroupRows; row++) {
       into[count] = row;
       count += wanted[types[row] as number] as number;
     }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import fc from 'fast-check';
-import {LogView} from './log-view.ts';
+import {LogOutline} from './log-outline.ts';
 
 type Operation =
   | {readonly kind: 'append'; readonly rise: number; readonly bytes: number}
@@ -33,7 +33,7 @@ class NaiveLog {
   }
 }
 
-function run(operations: readonly Operation[], log: LogView, naive: NaiveLog): void {
+function run(operations: readonly Operation[], log: LogOutline, naive: NaiveLog): void {
   let writes = 0;
   for (const each of operations) {
     const {lastIndex} = log;
@@ -74,7 +74,7 @@ function run(operations: readonly Operation[], log: LogView, naive: NaiveLog): v
 test('terms, bytes and what is durable are those of a log that forgets nothing', () => {
   fc.assert(
     fc.property(fc.array(operation, {maxLength: 60}), operations => {
-      const log = new LogView({index: 0, term: 0});
+      const log = new LogOutline({index: 0, term: 0});
       const naive = new NaiveLog();
       run(operations, log, naive);
       const {entries, base} = naive;
@@ -98,7 +98,7 @@ test('terms, bytes and what is durable are those of a log that forgets nothing',
 });
 
 test('a log that begins anew behind a checkpoint forgets what was under way', () => {
-  const log = new LogView({index: 0, term: 0});
+  const log = new LogOutline({index: 0, term: 0});
   for (let index = 1; index <= 12; index++) log.append(1, 10);
   log.writing(1);
   log.restart({index: 9, term: 3});

@@ -14,7 +14,7 @@ interface PendingWrite {
   last: LogIndex;
 }
 
-export class LogView {
+export class LogOutline {
   /** The entry before the first one that is held. */
   #base: LogPosition;
   /** The term and the bytes up to each entry's end, at index - base - 1. */

@@ -1,5 +1,9 @@
 /** What SHOW may tell a principal of the server: root of everybody, others of themselves. */
-import type {ServerView, TransactionView, UserView} from '#server/execution/external-access.ts';
+import type {
+  VisibleServer,
+  VisibleTransaction,
+  VisibleUser,
+} from '#server/execution/external-access.ts';
 import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {RunningQuery, RunningTransaction} from '../session.ts';
@@ -10,7 +14,7 @@ interface Running {
   transactions(principal: Principal): RunningTransaction[];
 }
 
-export class PrincipalView implements ServerView {
+export class PrincipalVisibility implements VisibleServer {
   readonly #principal: Principal;
   readonly #running: Running;
   readonly #security: Security;
@@ -25,14 +29,14 @@ export class PrincipalView implements ServerView {
     return this.#principal.name;
   }
 
-  users(): readonly UserView[] {
+  users(): readonly VisibleUser[] {
     return this.#security
       .users()
       .filter(({name}) => this.#principal.root || name === this.user)
       .map(({name, databases}) => ({name, databases: Object.keys(databases)}));
   }
 
-  transactions(): readonly TransactionView[] {
+  transactions(): readonly VisibleTransaction[] {
     const open = this.#running.transactions(this.#principal);
     return [
       ...this.#running.queries(this.#principal),

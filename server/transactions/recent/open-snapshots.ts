@@ -7,15 +7,15 @@
  */
 import type {LogIndex} from '../commit.ts';
 
-export interface LiveView {
+export interface OpenSnapshot {
   readonly bound: LogIndex;
-  previous: LiveView | undefined;
-  next: LiveView | undefined;
+  previous: OpenSnapshot | undefined;
+  next: OpenSnapshot | undefined;
 }
 
-export class LiveViews {
-  #oldest: LiveView | undefined;
-  #newest: LiveView | undefined;
+export class OpenSnapshots {
+  #oldest: OpenSnapshot | undefined;
+  #newest: OpenSnapshot | undefined;
   #count = 0;
 
   get count(): number {
@@ -27,8 +27,8 @@ export class LiveViews {
     return this.#oldest?.bound ?? otherwise;
   }
 
-  open(bound: LogIndex): LiveView {
-    const snapshot: LiveView = {bound, previous: this.#newest, next: undefined};
+  open(bound: LogIndex): OpenSnapshot {
+    const snapshot: OpenSnapshot = {bound, previous: this.#newest, next: undefined};
     if (this.#newest === undefined) this.#oldest = snapshot;
     else this.#newest.next = snapshot;
     this.#newest = snapshot;
@@ -36,7 +36,7 @@ export class LiveViews {
     return snapshot;
   }
 
-  close(snapshot: LiveView): void {
+  close(snapshot: OpenSnapshot): void {
     if (snapshot.previous === undefined) this.#oldest = snapshot.next;
     else snapshot.previous.next = snapshot.next;
     if (snapshot.next === undefined) this.#newest = snapshot.previous;
