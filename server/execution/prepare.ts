@@ -5,7 +5,6 @@
  * never read are found (they travel as ids). The result holds nothing of a run and may be kept
  * with the plan and used by many runs.
  */
-import {unreachable} from '#server/base/assert.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {ExpressionCompiler} from './expressions/compile.ts';
@@ -104,130 +103,59 @@ export class PlanPreparation implements Preparation {
   }
 
   prepare(node: PlanNode): Operator {
-    const operator = this.#prepareNode(node);
+    const prepareKind = preparers[node.kind] as Preparer<PlanNode['kind']>;
+    const operator = prepareKind(node, this);
     return this.#profile === undefined ? operator : this.#profile.observe(node, operator);
-  }
-
-  #prepareNode(node: PlanNode): Operator {
-    switch (node.kind) {
-      case 'unit':
-        return prepareUnit();
-      case 'argument':
-        return prepareArgument();
-      case 'values':
-        return prepareValues(node, this);
-      case 'scan-type':
-      case 'scan-bucket':
-        return prepareScan(node, this);
-      case 'records':
-        return prepareRecords(node, this);
-      case 'index-point':
-        return prepareIndexPoint(node, this);
-      case 'index-range':
-        return prepareIndexRange(node, this);
-      case 'index-entries':
-        return prepareIndexEntries(node, this);
-      case 'ranked':
-        return prepareRanked(node, this);
-      case 'call':
-        return prepareCall(node, this, this.functions);
-      case 'filter':
-        return prepareFilter(node, this);
-      case 'extend':
-        return prepareExtend(node, this);
-      case 'project':
-        return prepareProject(node, this);
-      case 'unnest':
-        return prepareUnnest(node, this);
-      case 'follow':
-        return prepareFollow(node, this);
-      case 'connect':
-        return prepareConnect(node, this);
-      case 'degree':
-        return prepareDegree(node, this);
-      case 'frontier':
-        return prepareFrontier(node, this);
-      case 'walk':
-        return prepareWalk(node, this);
-      case 'chain':
-        return prepareChain(node, this);
-      case 'shortest':
-        return prepareShortest(node, this);
-      default:
-        return this.#prepareWhole(node);
-    }
-  }
-
-  #prepareWhole(node: Exclude<PlanNode, {kind: RowKind}>): Operator {
-    switch (node.kind) {
-      case 'join':
-        return prepareJoin(node, this);
-      case 'apply':
-        return prepareApply(node, this);
-      case 'union':
-        return prepareUnion(node, this);
-      case 'fuse':
-        return prepareFuse(node, this);
-      case 'intersect':
-        return prepareIntersect(node, this);
-      case 'fallback':
-        return prepareFallbackRows(node, this);
-      case 'repeat':
-        return prepareRepeat(node, this);
-      case 'aggregate':
-        return prepareAggregate(node, this, this.functions);
-      case 'distinct':
-        return prepareDistinct(node, this);
-      case 'select-per-group':
-        return prepareSelectPerGroup(node, this);
-      case 'sort':
-        return prepareSort(node, this);
-      case 'top':
-        return prepareTop(node, this);
-      case 'skip':
-        return prepareSkip(node, this);
-      case 'limit':
-        return prepareLimit(node, this);
-      case 'barrier':
-        return prepareBarrier(node, this);
-      case 'create':
-        return prepareCreate(node, this);
-      case 'change':
-        return prepareChange(node, this);
-      case 'upsert':
-        return prepareUpsert(node, this);
-      case 'delete':
-        return prepareDelete(node, this);
-      case 'erase':
-        return prepareErase(node, this);
-      case 'retype':
-        return prepareRetype(node, this);
-      default:
-        return unreachable(node);
-    }
   }
 }
 
-type RowKind =
-  | 'unit'
-  | 'argument'
-  | 'values'
-  | 'scan-type'
-  | 'scan-bucket'
-  | 'records'
-  | 'index-point'
-  | 'index-range'
-  | 'index-entries'
-  | 'ranked'
-  | 'call'
-  | 'filter'
-  | 'extend'
-  | 'project'
-  | 'unnest'
-  | 'follow'
-  | 'connect'
-  | 'degree'
-  | 'frontier'
-  | 'walk'
-  | 'chain'
-  | 'shortest';
+type Preparer<Kind extends PlanNode['kind']> = (
+  node: PlanNode & {readonly kind: Kind},
+  preparation: PlanPreparation,
+) => Operator;
+
+const preparers: {readonly [Kind in PlanNode['kind']]: Preparer<Kind>} = {
+  unit: prepareUnit,
+  argument: prepareArgument,
+  values: prepareValues,
+  'scan-type': prepareScan,
+  'scan-bucket': prepareScan,
+  records: prepareRecords,
+  'index-point': prepareIndexPoint,
+  'index-range': prepareIndexRange,
+  'index-entries': prepareIndexEntries,
+  ranked: prepareRanked,
+  call: (node, preparation) => prepareCall(node, preparation, preparation.functions),
+  filter: prepareFilter,
+  extend: prepareExtend,
+  project: prepareProject,
+  unnest: prepareUnnest,
+  follow: prepareFollow,
+  connect: prepareConnect,
+  degree: prepareDegree,
+  frontier: prepareFrontier,
+  walk: prepareWalk,
+  chain: prepareChain,
+  shortest: prepareShortest,
+  join: prepareJoin,
+  apply: prepareApply,
+  union: prepareUnion,
+  fuse: prepareFuse,
+  intersect: prepareIntersect,
+  fallback: prepareFallbackRows,
+  repeat: prepareRepeat,
+  aggregate: (node, preparation) => prepareAggregate(node, preparation, preparation.functions),
+  distinct: prepareDistinct,
+  'select-per-group': prepareSelectPerGroup,
+  sort: prepareSort,
+  top: prepareTop,
+  skip: prepareSkip,
+  limit: prepareLimit,
+  barrier: prepareBarrier,
+  create: prepareCreate,
+  change: prepareChange,
+  upsert: prepareUpsert,
+  delete: prepareDelete,
+  erase: prepareErase,
+  retype: prepareRetype,
+};

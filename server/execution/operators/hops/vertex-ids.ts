@@ -47,7 +47,16 @@ export function idsOf(
 /** Puts records in the place of the ids in `slot`; rows whose record is gone are dropped. */
 export function withRecords(batch: Batch, slot: Slot, graph: Graph): Batch {
   const {rids, rows} = idsOf(batch, slot);
-  const records = graph.records(rids);
+  return withFound(batch, slot, rows, graph.records(rids));
+}
+
+/** Puts into `slot` what was found for `rows`; rows for which nothing was are dropped. */
+export function withFound(
+  batch: Batch,
+  slot: Slot,
+  rows: readonly number[],
+  records: readonly (RecordValue | undefined)[],
+): Batch {
   const kept: number[] = [];
   const column: RecordValue[] = [];
   records.forEach((record, at) => {

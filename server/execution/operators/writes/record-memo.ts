@@ -11,7 +11,7 @@ import type {RecordValue, Rid} from '#server/model/value.ts';
 import type {Slot} from '#server/plan/expression.ts';
 import type {Batch} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
-import {idsOf, type RidKey, ridKey} from '../hops/vertex-ids.ts';
+import {idsOf, type RidKey, ridKey, withFound} from '../hops/vertex-ids.ts';
 
 const bytesMax = 4 << 20;
 /** What a record costs beside its bytes, and one that is not a stored record. */
@@ -55,16 +55,7 @@ export class RecordMemo {
   complete(batch: Batch, slot: Slot): Batch {
     if (batch.rowCount === 0) return batch;
     const {rids, rows} = idsOf(batch, slot);
-    const records = this.records(rids);
-    const kept: number[] = [];
-    const column: RecordValue[] = [];
-    records.forEach((record, at) => {
-      if (record === undefined) return;
-      kept.push(rows[at] as number);
-      column.push(record);
-    });
-    const rowsKept = kept.length === batch.rowCount ? batch : batch.gather(kept);
-    return rowsKept.with(slot, column);
+    return withFound(batch, slot, rows, this.records(rids));
   }
 
   #forget(): void {
