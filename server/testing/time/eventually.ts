@@ -4,12 +4,15 @@
  */
 
 const hangMillis = 50_000;
-const pollMillisDefault = 5;
+
+/** Looks take processors from what is waited for: the longer it has taken, the rarer they are. */
+const pollMillisOf = (waitedMillis: number): number =>
+  Math.min(100, Math.max(5, waitedMillis / 20));
 
 export interface EventuallyOptions {
   /** A longer bound, for what takes several starts of a process, or a cluster. */
   readonly millisMax?: number;
-  /** Between two looks: longer where each of them uses something up. */
+  /** Between two looks, where each of them uses something up. */
   readonly pollMillis?: number;
   /** What a person wants to read when it did not come, such as the end of a log. */
   readonly told?: () => string;
@@ -25,8 +28,8 @@ export async function eventually(
   holds: () => boolean | Promise<boolean>,
   options: EventuallyOptions = {},
 ): Promise<void> {
-  const {millisMax = hangMillis, pollMillis = pollMillisDefault, told = () => ''} = options;
-  const deadline = performance.now() + millisMax;
+  const {millisMax = hangMillis, pollMillis, told = () => ''} = options;
+  const begunAt = performance.now();
   let failure: unknown;
   for (;;) {
     try {
@@ -35,9 +38,11 @@ export async function eventually(
     } catch (error) {
       failure = error;
     }
-    if (performance.now() > deadline) {
+    const waitedMillis = performance.now() - begunAt;
+    if (waitedMillis > millisMax) {
       throw new Error(`not after ${millisMax} ms: ${what}\n${told()}`, {cause: failure});
     }
-    await new Promise(resolve => setTimeout(resolve, pollMillis));
+    const pause = pollMillis ?? pollMillisOf(waitedMillis);
+    await new Promise(resolve => setTimeout(resolve, pause));
   }
 }
