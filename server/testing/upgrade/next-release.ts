@@ -1,7 +1,8 @@
 /**
  * Another release of this source, for tests of upgrades until there are two: the same files with
- * another version and, of a minor release, one more format level. It runs from its sources.
+ * another version and, of a minor release, one more format level. It runs from a bundle of its own.
  */
+import {execFileSync} from 'node:child_process';
 import {cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {formatLevels} from '#server/engine/formats/levels.ts';
@@ -15,8 +16,11 @@ export const nextMinor = `${major}.${minor + 1}.1`;
 /** A patch of this one, which writes the same format. */
 export const nextPatch = `${major}.${minor}.${patch + 1}`;
 
+const bundle = `import {buildBundle} from './bin/build-bundle.mjs';
+  await buildBundle(process.cwd());`;
+
 /**
- * Makes it in `directory`, which must not exist; about a second.
+ * Makes it in `directory`, which must not exist; about two seconds.
  *
  * @returns The path of its `bin/svc`.
  */
@@ -35,8 +39,12 @@ export function makeRelease(directory: string, release: string): string {
   );
   const versionFile = join(directory, 'server/node/version.ts');
   change(versionFile, versionFile, text => text.replace(`'${version}'`, `'${release}'`));
-  if (release !== nextMinor) return join(directory, 'bin/svc');
-  const levels = join(directory, 'server/engine/formats/levels.ts');
+  if (release === nextMinor) addLevel(join(directory, 'server/engine/formats/levels.ts'));
+  execFileSync(process.execPath, ['--input-type=module', '--eval', bundle], {cwd: directory});
+  return join(directory, 'bin/svc');
+}
+
+function addLevel(levels: string): void {
   const next = {level: formatLevels.length + 1, since: `${major}.${minor + 1}`};
   change(levels, levels, text =>
     text.replace(
@@ -44,7 +52,6 @@ export function makeRelease(directory: string, release: string): string {
       (_, before: string) => `${before}, ${JSON.stringify(next)}];`,
     ),
   );
-  return join(directory, 'bin/svc');
 }
 
 function change(from: string, to: string, edit: (text: string) => string): void {
