@@ -50,7 +50,7 @@ test: rocksdb ## run every test: types, lint, format, structure, unit to end-to-
 alone: $(INSTALLED) ## run the quick tests in a clone with nothing beside it
 	exec $(RUN) server/testing/alone.ts
 
-check: $(INSTALLED) ## run the tests that end within a minute: while editing
+check: $(INSTALLED) ## run the quick tests that a change may concern, and the gates: while editing
 	exec $(RUN) server/testing/run-tests.ts quick
 
 docs: $(INSTALLED) ## write the pages of docs/ that are made from tables of the code

@@ -12,43 +12,63 @@ import {test} from 'node:test';
 const runner = join(import.meta.dirname, '../run-tests.ts');
 const imports = "import {test} from 'node:test';\nimport assert from 'node:assert/strict';\n";
 
-/** Runs the runner in a folder that holds `files`; node's runner must not see that it is nested. */
-async function run(
-  files: Readonly<Record<string, string>>,
-  words: readonly string[] = ['files', '**/*.test.ts'],
-): Promise<{lines: readonly string[]; status: number | null}> {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-runner-'));
-  try {
-    for (const [path, source] of Object.entries(files)) {
-      mkdirSync(dirname(join(folder, path)), {recursive: true});
-      writeFileSync(join(folder, path), imports + source);
+interface Outcome {
+  readonly lines: readonly string[];
+  readonly status: number | null;
+}
+
+type Files = Readonly<Record<string, string>>;
+
+/** A folder that is a repository to the runner. */
+class Repository {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'svc-runner-'));
+
+  write(files: Files): void {
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(this.#folder, path)), {recursive: true});
+      writeFileSync(join(this.#folder, path), path.endsWith('.test.ts') ? imports + text : text);
     }
+  }
+
+  /** Runs the runner in it; node's runner must not see that it is nested. */
+  async run(words: readonly string[]): Promise<Outcome> {
     const {NODE_TEST_CONTEXT: _context, BUSY: _busy, ...env} = process.env;
     const child = spawn(process.execPath, ['--conditions=source', runner, ...words], {
-      cwd: folder,
+      cwd: this.#folder,
       env,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const status = new Promise<number | null>(resolve => child.once('close', resolve));
     const output = await text(child.stdout);
     return {lines: output.trimEnd().split('\n'), status: await status};
-  } finally {
-    rmSync(folder, {recursive: true, force: true});
   }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, {recursive: true, force: true});
+  }
+}
+
+async function run(
+  files: Files,
+  words: readonly string[] = ['files', '**/*.test.ts'],
+): Promise<Outcome> {
+  using repository = new Repository();
+  repository.write(files);
+  return await repository.run(words);
 }
 
 /** Lines of files without the time that they took. */
 function fileLines(lines: readonly string[]): readonly string[] {
   return lines
-    .filter(line => /^(?:ok {2}|FAIL) /.test(line))
-    .map(line => line.replace(/(?:, )?[\d.]+ s\)$/, ')'))
+    .filter(line => /^(?:ok {2}|FAIL) server/.test(line))
+    .map(line => line.replace(/, [\d.]+ s of processors, [\d.]+ s\)$/, ')'))
     .sort();
 }
 
 test('a case counts for the file that ran it, wherever its call stands', async () => {
   const {lines, status} = await run({
-    'server/shared.ts':
-      "export const both = () => ['one', 'two'].map(name => test(name, () => {}));",
+    'server/shared.ts': `${imports}
+      export const both = () => ['one', 'two'].map(name => test(name, () => {}));`,
     'server/a.test.ts': "import {both} from './shared.ts'; both(); test('three', () => {});",
     'server/b.test.ts': "import {both} from './shared.ts'; both();",
   });
@@ -89,4 +109,52 @@ test('a pattern that names no file, and a scope that there is not, are refused',
   assert.deepEqual(lines, ['']);
   assert.equal((await run({}, ['some'])).status, 2);
   assert.equal((await run({}, ['all', 'server/a.test.ts'])).status, 2);
+});
+
+test('a check leaves out what has passed, until something that it depends on changes', async () => {
+  using repository = new Repository();
+  const asserts = 'export const sum = 2;';
+  repository.write({
+    'server/sum.ts': asserts,
+    'server/data.txt': 'two',
+    'server/loads.test.ts': `
+      test('loads', async () => assert.equal((await import('./sum.ts')).sum, 2));`,
+    'server/reads.test.ts': `import {readFileSync} from 'node:fs';
+      test('reads', () => assert.ok(readFileSync('server/data.txt', 'utf8').startsWith('two')));`,
+    'server/lists.test.ts': `import {readdir} from 'node:fs/promises';
+      test('lists', async () => assert.ok((await readdir('server')).includes('data.txt')));`,
+    'server/looks.test.ts': `import {existsSync} from 'node:fs';
+      test('looks', () => assert.ok(!existsSync('server/absent.txt')));`,
+    'server/asks.test.ts': "test('asks', () => assert.notEqual(process.env.ANSWER, '43'));",
+    'server/thread.ts': "import './sum.ts';",
+    'server/threads.test.ts': `import {once} from 'node:events';
+      import {Worker} from 'node:worker_threads';
+      const started = () => new Worker(new URL('./thread.ts', import.meta.url));
+      test('threads', async () => assert.deepEqual(await once(started(), 'exit'), [0]));`,
+    'server/spawns.test.ts': `import {execFileSync} from 'node:child_process';
+      test('spawns', () => assert.equal(String(execFileSync('echo')), '\\n'));`,
+    'server/fails.test.ts': "test('fails', () => assert.fail());",
+  });
+  const ran = async (): Promise<readonly string[]> => {
+    const {lines} = await repository.run(['quick']);
+    return fileLines(lines).map(line => /server\/(\w+)/.exec(line)?.[1] ?? line);
+  };
+  const always = ['fails', 'spawns'];
+  const every = ['asks', 'fails', 'lists', 'loads', 'looks', 'reads', 'spawns', 'threads'];
+  assert.deepEqual((await ran()).toSorted(), every);
+  assert.deepEqual((await ran()).toSorted(), always);
+  repository.write({'server/sum.ts': `${asserts} // Still.`});
+  assert.deepEqual((await ran()).toSorted(), ['loads', 'threads', ...always].toSorted());
+  repository.write({'server/data.txt': 'two and more'});
+  assert.deepEqual((await ran()).toSorted(), ['reads', ...always].toSorted());
+  repository.write({'server/absent.txt': ''});
+  const {lines} = await repository.run(['quick']);
+  assert.deepEqual(fileLines(lines), [
+    'FAIL server/fails.test.ts (0 passed, 1 failed)',
+    'FAIL server/looks.test.ts (0 passed, 1 failed)',
+    'ok   server/lists.test.ts (1 passed)',
+    'ok   server/spawns.test.ts (1 passed)',
+  ]);
+  assert.match(lines.at(-2) ?? '', /^4 files ran; 4 with 4 cases passed before, the first at /);
+  assert.deepEqual((await ran()).toSorted(), ['looks', ...always].toSorted());
 });

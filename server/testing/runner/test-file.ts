@@ -8,9 +8,11 @@
 import {join} from 'node:path';
 import {performance} from 'node:perf_hooks';
 import {type EventData, run} from 'node:test';
+import {pathToFileURL} from 'node:url';
 import {type Counts, noCounts} from './counts.ts';
+import {type Notes, readNotes} from './inputs.ts';
 
-export interface FileOutcome {
+export interface FileOutcome extends Notes {
   readonly counts: Readonly<Counts>;
   /** Names of failed cases. */
   readonly failures: readonly string[];
@@ -19,17 +21,23 @@ export interface FileOutcome {
   readonly ms: number;
 }
 
-const loaded = join(import.meta.dirname, 'quick-loading.ts');
+const loaded = pathToFileURL(join(import.meta.dirname, 'quick-loading.ts'));
+const compiled = join(import.meta.dirname, '../../../.cache/tests');
 
-/** Runs `file`, a path below `root`. Whoever must not wait for it forever ends its process. */
-export async function runTestFile(root: string, file: string): Promise<FileOutcome> {
+/**
+ * Runs `file`, a path below `root`, which notes its inputs (inputs.ts) in the file at `notes`.
+ * Whoever must not wait for it forever ends its process.
+ */
+export async function runTestFile(root: string, file: string, notes: string): Promise<FileOutcome> {
   const begun = performance.now();
   const counts = noCounts();
   const failures: string[] = [];
   const output: string[] = [];
   const path = join(root, file);
-  const execArgv = ['--conditions=source', '--import', loaded];
-  const events = run({files: [path], concurrency: 1, cwd: root, execArgv});
+  const loading = new URL(`?${new URLSearchParams({notes})}`, loaded);
+  const execArgv = ['--conditions=source', '--import', loading.href];
+  const env = {...process.env, NODE_COMPILE_CACHE: compiled};
+  const events = run({files: [path], concurrency: 1, cwd: root, execArgv, env});
   for await (const event of events) {
     if (event.type === 'test:stdout' || event.type === 'test:stderr') {
       output.push(event.data.message);
@@ -50,7 +58,8 @@ export async function runTestFile(root: string, file: string): Promise<FileOutco
     failures.push('no case ran');
     output.push('\n✖ no case ran: the file asserts nothing\n');
   }
-  return {counts, failures, output: output.join(''), ms: performance.now() - begun};
+  const ms = performance.now() - begun;
+  return {counts, failures, output: output.join(''), ms, ...readNotes(notes)};
 }
 
 function isSkipped({skip, todo}: EventData.TestPass | EventData.TestFail): boolean {
