@@ -90,7 +90,7 @@ export interface AdministrativeCommand<T extends ArgumentTable = ArgumentTable, 
   /** It takes long and tells how far it is. */
   readonly isLong?: boolean;
   /** Looked at before a leader is asked, on the server that the client is connected with. */
-  admit?(call: AdministrationCall): void;
+  admit?(call: AdministrationCall, given: ArgumentsOf<T>): void | Promise<void>;
   /** @returns The answer; undefined where there is nothing to say. */
   run(call: AdministrationCall, given: ArgumentsOf<T>): R | Promise<R>;
 }
@@ -121,7 +121,7 @@ export async function administer<T extends ArgumentTable, R>(
 ): Promise<R | typeof relayed> {
   const principal = call.parts.security.current(call.principal);
   requireRight(row, principal);
-  row.admit?.(call);
+  await row.admit?.(call, given);
   if (row.at === 'leader') {
     const done = await call.cluster?.relay(row, given);
     if (done === relayed) return relayed;

@@ -6,6 +6,7 @@
  */
 import {backupCommands} from './backups.ts';
 import {databaseCommands} from './databases.ts';
+import {memberCommands} from './members.ts';
 import {profilerCommands} from './profiler.ts';
 import {runningWorkCommands} from './running-work.ts';
 import {serverCommands} from './server.ts';
@@ -15,6 +16,7 @@ export const administrativeCommands = {
   ...databaseCommands,
   ...userCommands,
   ...serverCommands,
+  ...memberCommands,
   ...runningWorkCommands,
   ...profilerCommands,
   ...backupCommands,

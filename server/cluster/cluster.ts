@@ -59,6 +59,11 @@ export function httpAddressOf({
   return typeof httpPort === 'number' ? {host, port: httpPort} : undefined;
 }
 
+/** Who is a member besides this server. */
+export function otherMembers({peers, localPeerId}: ClusterState): readonly ClusterPeer[] {
+  return peers.filter(({id, inConfiguration}) => inConfiguration && id !== localPeerId);
+}
+
 export interface PeerProgress {
   readonly matchIndex: number;
   readonly nextIndex: number;
@@ -156,6 +161,7 @@ export interface AddedPeer {
   readonly host: string;
   readonly raftPort: number;
   readonly httpPort: number | undefined;
+  readonly httpsPort?: number | undefined;
   readonly name: string | undefined;
   readonly priority: number;
   /** The server asks for itself, and nobody for it. */

@@ -51,6 +51,11 @@ export class ReplicaHealth {
   }
 }
 
+/** How followers do; all are `UNKNOWN` where nobody samples. */
+export function statusesOf(health: ReplicaHealth | undefined): (peerId: string) => ReplicaStatus {
+  return peerId => health?.status(peerId) ?? 'UNKNOWN';
+}
+
 /** Members that this leader replicates to, with what it knows of them. */
 export function followersOf(
   state: ClusterState,

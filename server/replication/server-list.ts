@@ -58,7 +58,7 @@ export function peerId({host, ports}: Pick<DeclaredPeer, 'host' | 'ports'>): str
  *   occurs twice, addresses of this machine among others (each node would take them for itself).
  */
 export function parseServerList(text: string, options: ServerListOptions): DeclaredPeer[] {
-  const peers = entriesOf(text).map(entry => parsePeer(entry, options));
+  const peers = entriesOf(text).map(entry => listedPeer(entry, options));
   refuseTwice(
     peers.flatMap(({name}) => name ?? []),
     'the name',
@@ -72,6 +72,17 @@ export function parseServerList(text: string, options: ServerListOptions): Decla
     );
   }
   return peers;
+}
+
+/**
+ * Reads one entry by itself, as a person names a server.
+ *
+ * @throws {Refusal} `argument`.
+ */
+export function parsePeer(text: string, options: ServerListOptions): DeclaredPeer {
+  const [entry = '', ...more] = entriesOf(text);
+  if (entry !== '' && more.length === 0) return readEntry(entry, options);
+  throw refusedEntry(text.slice(0, 80), 'one server has to be named');
 }
 
 /**
@@ -102,7 +113,15 @@ function entriesOf(text: string): string[] {
   return entries.map(entry => entry.trim()).filter(entry => entry !== '');
 }
 
-function parsePeer(entry: string, options: ServerListOptions): DeclaredPeer {
+function listedPeer(entry: string, options: ServerListOptions): DeclaredPeer {
+  try {
+    return readEntry(entry, options);
+  } catch (error) {
+    throw error instanceof Refusal ? refused(error.message) : error;
+  }
+}
+
+function readEntry(entry: string, options: ServerListOptions): DeclaredPeer {
   const at = entry.indexOf('@');
   const name = at < 0 ? undefined : entry.slice(0, at).trim();
   if (name !== undefined && !namePattern.test(name)) {
@@ -180,7 +199,7 @@ function refuseTwice(words: readonly string[], what: string): void {
 }
 
 function refusedEntry(entry: string, reason: string): Refusal {
-  return refused(`in '${entry}', ${reason}`);
+  return new Refusal('argument', `in '${entry}', ${reason}`);
 }
 
 function refused(reason: string): Refusal {

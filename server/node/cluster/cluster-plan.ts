@@ -13,9 +13,11 @@ import type {RaftOptions} from '#server/raft/state.ts';
 import {
   type DeclaredPeer,
   ownPeer,
+  parsePeer,
   parseServerList,
   peerId,
 } from '#server/replication/server-list.ts';
+import type {AddedPeer} from '#server/cluster/cluster.ts';
 import type {MemberBeginning} from '#server/engine/engine-log.ts';
 
 export interface ClusterPlan {
@@ -61,6 +63,19 @@ export function planCluster(settings: Settings): ClusterPlan {
     logId: hash('sha256', `svc cluster log\0${clusterName}`, 'hex').slice(0, logIdLength),
     membership: ordered(members),
   };
+}
+
+/**
+ * The server that an entry of the list names.
+ *
+ * @throws {Refusal} `argument`.
+ */
+export function peerAt(settings: Settings, entry: string): AddedPeer {
+  const raftPort = settings.get('svc.ha.raftPort');
+  const peer = parsePeer(entry, {raftPort, suffix: settings.get('svc.ha.k8sSuffix')});
+  const {name, host, priority, ports} = peer;
+  const {raft, http: httpPort, https: httpsPort} = ports;
+  return {id: peerId(peer), host, raftPort: raft, httpPort, httpsPort, name, priority};
 }
 
 /**

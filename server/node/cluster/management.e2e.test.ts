@@ -39,6 +39,15 @@ async function statusAt(member: Member): Promise<Status> {
   return JSON.parse(await done(member, 'cluster', 'status', '--json')) as Status;
 }
 
+function roleIn({peers}: Status, wanted: string): string | undefined {
+  return peers.find(({id}) => id === wanted)?.role;
+}
+
+/** Sends a server command to a member, which has nothing to say. */
+async function administer(member: Member, command: string): Promise<void> {
+  assert.deepEqual(await cluster.clientOf(member).serverCommand(command), {result: 'ok'});
+}
+
 test('a cluster is looked at and changed from a shell, and mends a copy by itself', async () => {
   const first = await untilLed(cluster);
   const [other, third] = cluster.members.filter(member => member !== first) as [Member, Member];
@@ -60,11 +69,16 @@ test('a cluster is looked at and changed from a shell, and mends a copy by itsel
 
   await done(third, 'cluster', 'leave');
   const without = await statusAt(other);
-  assert.equal(without.peers.find(({id}) => id === thirdId)?.role, 'NOT_IN_CONFIGURATION');
+  assert.equal(roleIn(without, thirdId), 'NOT_IN_CONFIGURATION');
   assert.ok(without.alerts.some(({id}) => id === 'peers-not-in-configuration'));
   const address = `${thirdId.replace('_', ':')}:${third.httpPort}`;
   await done(first, 'cluster', 'add', address);
   await done(first, 'query', 'music', "INSERT INTO Artist SET name = 'Bea'");
+  await administer(third, 'disconnect cluster');
+  assert.equal(roleIn(await statusAt(other), thirdId), 'NOT_IN_CONFIGURATION');
+  // Asked of a follower, which has the leader do it.
+  await administer(first, `connect cluster ${address}`);
+  assert.equal(roleIn(await statusAt(other), thirdId), 'FOLLOWER');
   assert.match(await done(first, 'cluster', 'verify', 'music'), /^music: ALL_CONSISTENT/);
 
   await third.process.kill();

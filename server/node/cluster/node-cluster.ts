@@ -165,8 +165,8 @@ export class NodeCluster implements Cluster {
       await this.#node.decommission(peer.id, false);
     }
     await this.#change({kind: 'add', id: peer.id, priority: peer.priority});
-    const {name, host, priority, raftPort: raft, httpPort: http} = peer;
-    const ports = http === undefined ? {raft} : {raft, http};
+    const {name, host, priority, raftPort: raft, httpPort: http, httpsPort: https} = peer;
+    const ports = {raft, ...(http !== undefined && {http}), ...(https !== undefined && {https})};
     this.#node.added({name, host, ports, priority});
   }
 

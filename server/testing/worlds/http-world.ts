@@ -3,7 +3,10 @@
  * run inline. Statements may be given as words (word-service.ts).
  */
 import {connect} from 'node:net';
-import {resolveSettings} from '#server/base/setting-values.ts';
+import {resolveSettings, type Settings} from '#server/base/setting-values.ts';
+import type {AddedPeer, Cluster} from '#server/cluster/cluster.ts';
+import {statusesOf} from '#server/cluster/replica-health.ts';
+import {peerAt} from '#server/node/cluster/cluster-plan.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {
@@ -15,6 +18,7 @@ import {ServerEvents} from '#server/monitoring/server-events.ts';
 import {AgentServer, type AgentServerOptions} from '#server/protocols/mcp/agent-server.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {type ClusterWays, createClusterWays} from '#server/protocols/http/relay/cluster-ways.ts';
+import {MemberChanges} from '#server/protocols/http/relay/member-changes.ts';
 import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
 import type {SettingKey} from '#server/base/settings.ts';
 import type {Administration} from '#server/session/administration.ts';
@@ -81,9 +85,7 @@ export async function httpWorld(
   const {clock = createClock()} = member;
   const platform = {clock, random: createRandom(), timers: createTimers()};
   const {authorities = () => [], cluster} = member;
-  const texts = Object.fromEntries(
-    Object.entries(values).map(([key, value]) => [key, String(value)] as const),
-  );
+  const texts = textsOf(values);
   const serviceWorld = beside?.world ?? (await openWorld(texts, clock));
   const {security} = serviceWorld;
   const real = beside && serviceWorld.another(texts, cluster);
@@ -109,8 +111,9 @@ export async function httpWorld(
   const everywhere = ways?.service ?? service;
   const agents = agentServer({...platform, service: everywhere, administration, logger}, cluster);
   const own = {service, security, administration, peerClient, batch, agents};
-  const placement = ways?.placement;
-  const server = createHttpServer({...own, ...platform, logger, ...member, placement});
+  const members = cluster && membersOf(cluster, peerClient, settings);
+  const forMember = {...member, members, placement: ways?.placement};
+  const server = createHttpServer({...own, ...platform, logger, ...forMember});
   const closeServer = server.close.bind(server);
   let closed: Promise<void> | undefined;
   const closeWorld = (): Promise<void> => {
@@ -140,6 +143,16 @@ export async function httpWorld(
     administration,
     raw: text => exchangeRaw(port, text),
   };
+}
+
+function textsOf(values: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, String(value)]));
+}
+
+function membersOf(cluster: Cluster, peerClient: PeerClient, settings: Settings): MemberChanges {
+  const peerAtEntry = (entry: string): AddedPeer => peerAt(settings, entry);
+  const replicaStatus = statusesOf(undefined);
+  return new MemberChanges({cluster, peerClient, replicaStatus, peerAt: peerAtEntry});
 }
 
 async function openWorld(

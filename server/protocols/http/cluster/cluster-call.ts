@@ -8,7 +8,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Cluster, ClusterState} from '#server/cluster/cluster.ts';
 import {leaderHttpAddress} from '#server/cluster/status.ts';
-import type {ReplicaStatus} from '#server/cluster/replica-health.ts';
+import {type ReplicaStatus, statusesOf} from '#server/cluster/replica-health.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
@@ -86,6 +86,5 @@ export function isForced(exchange: Exchange): boolean {
 
 /** How followers do, as this server's samples of them say. */
 export function replicaStatusIn(exchange: Exchange): (peerId: string) => ReplicaStatus {
-  const {replicaHealth} = exchange.context.options;
-  return peerId => replicaHealth?.status(peerId) ?? 'UNKNOWN';
+  return statusesOf(exchange.context.options.replicaHealth);
 }

@@ -1,18 +1,12 @@
-/**
- * Adding a member to the cluster, and removing one (leader only).
- *
- * An address that leads to the server that was asked is refused, whatever name it has: a cluster
- * that counts one server twice has a majority that it does not have.
- */
+/** Adding a member to the cluster, removing one (leader only), and leaving it. */
 import {Refusal} from '#server/base/errors.ts';
 import type {AddedPeer, Cluster, ClusterState} from '#server/cluster/cluster.ts';
-import {checkAddition, checkRemoval, ownAddress} from '#server/cluster/changes.ts';
-import {localPeer} from '#server/cluster/readiness.ts';
-import {isForced, requireLeader} from './cluster-call.ts';
+import {checkRemoval} from '#server/cluster/changes.ts';
+import {isForced, replicaStatusIn, requireLeader} from './cluster-call.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
 import {checkFields, integerField, textField} from '../message/json-body.ts';
-import {isSameMachine} from '../relay/own-address.ts';
+import {addMember, leaveCluster} from '../relay/member-changes.ts';
 
 /** POST `/cluster/peer` `{peerId, address, name?, priority?}`. */
 export async function addPeer(exchange: Exchange, cluster: Cluster): Promise<void> {
@@ -20,13 +14,8 @@ export async function addPeer(exchange: Exchange, cluster: Cluster): Promise<voi
   const state = cluster.state();
   requireLeader(state);
   checkConfiguration(exchange, state);
-  checkAddition(state, peer);
-  const self = localPeer(state);
-  if (self?.raftPort === peer.raftPort && (await isSameMachine(peer.host, self.host))) {
-    throw ownAddress(`${peer.host}:${peer.raftPort}`);
-  }
   const asksItself = exchange.parameter(asksItselfParameter) === 'true';
-  await cluster.addPeer({...peer, asksItself});
+  await addMember(cluster, {...peer, asksItself});
   exchange.answerJson(200, {result: `Peer ${peer.id} added`});
 }
 
@@ -40,6 +29,17 @@ export async function removePeer(exchange: Exchange, cluster: Cluster): Promise<
   checkRemoval(state, id, force);
   await cluster.removePeer(id, force);
   exchange.answerJson(200, {result: `Peer ${id} removed`});
+}
+
+/** POST `/cluster/leave?force=`: this server takes itself out of its cluster. */
+export async function leave(exchange: Exchange, cluster: Cluster): Promise<void> {
+  const {peerClient} = exchange.context;
+  const parts = {cluster, peerClient, replicaStatus: replicaStatusIn(exchange)};
+  const hasLeft = await leaveCluster(parts, isForced(exchange));
+  const result = hasLeft
+    ? `${cluster.state().localPeerId} left the cluster`
+    : 'This server is the only member: there is nothing to leave';
+  exchange.answerJson(200, {result});
 }
 
 /** A server that asks for itself says so: one that was removed stays out then. */

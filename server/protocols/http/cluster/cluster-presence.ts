@@ -5,7 +5,12 @@
  * All members are asked at once, and none is waited for longer than `askMs`.
  * Source: docs/cluster.md.
  */
-import type {Cluster, ClusterPeer, ClusterState} from '#server/cluster/cluster.ts';
+import {
+  type Cluster,
+  type ClusterPeer,
+  type ClusterState,
+  otherMembers,
+} from '#server/cluster/cluster.ts';
 import type {Exchange} from '../message/exchange.ts';
 import type {PeerClient} from '../relay/peer-client.ts';
 
@@ -42,9 +47,8 @@ export async function databasePresence(
   const state = cluster.state();
   const members = state.peers.filter(peer => peer.inConfiguration);
   const held = new Map<string, readonly string[]>([[state.localPeerId, ownDatabases(exchange)]]);
-  const others = members.filter(({id}) => id !== state.localPeerId);
   await Promise.all(
-    others.map(async peer => {
+    otherMembers(state).map(async peer => {
       const names = await databasesOf(peer, cluster.token, client);
       if (names !== undefined) held.set(peer.id, names);
     }),

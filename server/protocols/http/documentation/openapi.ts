@@ -241,7 +241,7 @@ const rows: readonly Row[] = [
       'terminate queries tag <label>; list transactions; terminate transaction <id>; trigger ' +
       'backup, list backups <database>; delete backup <database> <file>; restore backup ' +
       '<database> <file> as <name>; get or set backup config; import database <name> <url>; ' +
-      'export database <name>; shutdown.',
+      'export database <name>; connect cluster <address>; disconnect cluster; shutdown.',
     body: {type: 'object', required: ['command'], properties: {command: {type: 'string'}}},
     answers: [200, 400, 401, 403, 404, 409, 501],
   },

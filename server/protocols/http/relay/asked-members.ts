@@ -1,21 +1,19 @@
 /**
- * Other members, asked over HTTP: for the logins that they keep, and to stop.
+ * Other members, asked over HTTP for the logins that they keep.
  *
  * A token names the server that made it; whoever has that name is asked, and where nobody is known
  * by it, everybody. Members are asked at once, and what they keep is found by any of them.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {Cluster, ClusterPeer} from '#server/cluster/cluster.ts';
-import type {MemberRequests} from '#server/administration/member-requests.ts';
+import {type Cluster, otherMembers} from '#server/cluster/cluster.ts';
 import type {KeptLogin, LoginMembers} from '#server/security/member-logins.ts';
 import type {PeerAnswer, PeerClient, PeerQuestion} from './peer-client.ts';
 
 const loginPath = '/cluster/auth-session';
 const loginMs = 2_000;
-const shutdownMs = 5_000;
 const uuidLength = 36;
 
-export class AskedMembers implements LoginMembers, MemberRequests {
+export class AskedMembers implements LoginMembers {
   readonly #cluster: Cluster;
   readonly #peerClient: PeerClient;
 
@@ -48,49 +46,25 @@ export class AskedMembers implements LoginMembers, MemberRequests {
     throw new Refusal('cluster.no-quorum', message);
   }
 
-  async shutDown(name: string): Promise<void> {
-    const others = this.#others();
-    const meant = others.filter(peer => peer.id === name || peer.name === name);
-    const [peer] = meant;
-    if (peer === undefined || meant.length > 1) {
-      const known = others.map(({id, name: its}) => (its === undefined ? id : `${its} (${id})`));
-      const what = peer === undefined ? 'no member is' : 'several members are';
-      const message = `${what} called '${name}': name one of ${known.join(', ')}`;
-      throw new Refusal('cluster.peer', message);
-    }
-    const question = {peer, method: 'POST', path: '/server', user: 'root'} as const;
-    const answer = await this.#ask({...question, body: {command: 'shutdown'}}, shutdownMs);
-    if (answer?.status === 200) return;
-    const said = answer === undefined ? 'does not answer' : `answered ${answer.status}`;
-    throw new Refusal('cluster.no-quorum', `${peer.id} was asked to stop and ${said}`);
-  }
-
-  #others(): readonly ClusterPeer[] {
-    const {peers, localPeerId} = this.#cluster.state();
-    return peers.filter(({id, inConfiguration}) => inConfiguration && id !== localPeerId);
-  }
-
   #askKeepers(
     token: string,
     method: 'POST' | 'DELETE',
   ): Promise<readonly (PeerAnswer | undefined)[]> {
-    const others = this.#others();
+    const others = otherMembers(this.#cluster.state());
     const made = token.slice(0, token.lastIndexOf('.'));
     const maker = made.slice('AU-'.length, -uuidLength - 1);
     const named = others.filter(({name}) => name === maker);
     const asked = named.length === 0 ? others : named;
     return Promise.all(
-      asked.map(peer => this.#ask({peer, method, path: loginPath, body: {token}}, loginMs)),
+      asked.map(peer => this.#ask({peer, method, path: loginPath, body: {token}})),
     );
   }
 
   /** Undefined: it did not answer. */
-  async #ask(
-    question: Omit<PeerQuestion, 'token' | 'timeoutMs'>,
-    timeoutMs: number,
-  ): Promise<PeerAnswer | undefined> {
+  async #ask(question: Omit<PeerQuestion, 'token' | 'timeoutMs'>): Promise<PeerAnswer | undefined> {
+    const {token} = this.#cluster;
     try {
-      return await this.#peerClient.ask({...question, token: this.#cluster.token, timeoutMs});
+      return await this.#peerClient.ask({...question, token, timeoutMs: loginMs});
     } catch {
       return undefined;
     }

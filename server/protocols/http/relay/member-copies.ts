@@ -5,7 +5,7 @@
  * Members are asked at once, and one that does not answer is an ERROR of its own. Source:
  * docs/cluster.md.
  */
-import type {Cluster, ClusterPeer} from '#server/cluster/cluster.ts';
+import {type Cluster, type ClusterPeer, otherMembers} from '#server/cluster/cluster.ts';
 import type {ClusterCopies} from '#server/cluster/align.ts';
 import {printedHttpAddress} from '#server/cluster/status.ts';
 import {
@@ -37,9 +37,10 @@ export class MemberCopies implements ClusterCopies {
 
   async compare(database: string): Promise<VerifyResult> {
     const {digests} = this;
-    const {localPeerId, peers} = this.#cluster.state();
+    const state = this.#cluster.state();
+    const {localPeerId} = state;
     const marker = await digests.mark(database);
-    const others = peers.filter(({id, inConfiguration}) => inConfiguration && id !== localPeerId);
+    const others = otherMembers(state);
     const [local, ...asked] = await Promise.all([
       digests.digest(database, marker),
       ...others.map(peer => this.#digestOf(peer, database, marker)),

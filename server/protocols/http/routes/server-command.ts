@@ -19,7 +19,6 @@ import {
 import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
 import type {Principal} from '#server/security/principal.ts';
-import type {HttpContext} from '../context.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
 import {answerCommand} from './administer.ts';
@@ -27,7 +26,6 @@ import {answerCommand} from './administer.ts';
 const commands: readonly AdministrativeCommand[] = Object.values(administrativeCommands);
 /** Fields of a request that are no arguments of a command that has none of the name. */
 const ownFields = new Set(['command', 'wait']);
-const notYet = ['connect cluster', 'disconnect cluster'];
 
 /** Handles POST `/server`. */
 export async function runServerCommand(exchange: Exchange, principal: Principal): Promise<void> {
@@ -38,7 +36,7 @@ export async function runServerCommand(exchange: Exchange, principal: Principal)
   }
   if (typeof text !== 'string') throw new PlainFailure(400, 'Server command not valid');
   const spoken = spokenCommand(commands, text);
-  if (spoken === undefined) throw unknownCommand(text, principal, exchange.context);
+  if (spoken === undefined) throw unknownCommand(text, principal);
   requireRight(spoken.command, principal);
   const given = argumentsIn(spoken, body, exchange);
   await answerCommand(exchange, principal, spoken.command, given);
@@ -60,31 +58,13 @@ function argumentsIn(
   }
 }
 
-function unknownCommand(
-  text: string,
-  principal: Principal,
-  {options: {cluster}}: HttpContext,
-): Error {
-  const line = text.trim().toLowerCase();
-  const known = notYet.find(keywords => line.startsWith(keywords));
-  const isOfProfiler = /^profiler( |$)/.test(line);
-  if (known === undefined && !isOfProfiler) {
-    return new PlainFailure(400, 'Server command not valid');
-  }
+function unknownCommand(text: string, principal: Principal): Error {
+  const line = text.trim();
+  if (!/^profiler( |$)/i.test(line)) return new PlainFailure(400, 'Server command not valid');
   if (!principal.root) {
     const message = 'Only root user is authorized to execute server commands';
     return new Refusal('security.root-only', message);
   }
-  if (known === undefined) {
-    const word = text.trim().slice('profiler'.length).trim().slice(0, 80);
-    return new PlainFailure(400, `Unknown profiler command: ${word}`);
-  }
-  if (cluster === undefined) {
-    const message = `'${known}' needs a cluster, and this server runs alone: set svc.ha.enabled`;
-    return new Refusal('cluster.absent', message);
-  }
-  return new Refusal(
-    'not-available',
-    `'${known}' is no command here: servers join by POST /cluster/peer and go by /cluster/leave`,
-  );
+  const word = line.slice('profiler'.length).trim().slice(0, 80);
+  return new PlainFailure(400, `Unknown profiler command: ${word}`);
 }
