@@ -11,9 +11,16 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
+import type {TraceScope} from '#server/platform/trace-scope.ts';
 import type {Figures} from './figures.ts';
 import type {OtlpExport} from './otlp-export.ts';
-import type {RequestSpan, TraceParent, TracedRequest} from './request-span.ts';
+import type {
+  RequestSpan,
+  RequestTrace,
+  TraceParent,
+  Traces,
+  TracedRequest,
+} from './request-span.ts';
 
 export interface TelemetryOptions {
   readonly settings: Settings;
@@ -21,6 +28,8 @@ export interface TelemetryOptions {
   readonly random: Random;
   readonly timers: Pick<Timers, 'after'>;
   readonly logger: Logger;
+  /** What lines of the log are told of the request that they are about. */
+  readonly scope: TraceScope;
   readonly version: string;
   /** The families of every part of the server at this moment. */
   readonly figures: () => Figures;
@@ -32,7 +41,7 @@ const warningEveryMs = 60_000;
 const traceIdBytes = 16;
 const spanIdBytes = 8;
 
-export class Telemetry {
+export class Telemetry implements Traces {
   readonly #options: TelemetryOptions;
   readonly #rate: number;
   readonly #pushesMetrics: boolean;
@@ -61,9 +70,15 @@ export class Telemetry {
     return this.#options.settings.get('svc.serverMetrics.tracing.enabled');
   }
 
-  /** Takes a request that was answered, if it is sampled: as its client says, else by chance. */
-  add(request: RequestSpan, parent: TraceParent | undefined): void {
+  /** A request is sampled as its client says, else by chance. */
+  within<R>(parent: TraceParent | undefined, work: (trace: RequestTrace) => R): R {
     const isSampled = parent?.isSampled ?? this.#chance() < this.#rate;
+    const traceId = parent?.traceId ?? this.#id(traceIdBytes);
+    const ids = {traceId, spanId: this.#id(spanIdBytes)};
+    return this.#options.scope.run(ids, () => work({...ids, parent, isSampled}));
+  }
+
+  add(request: RequestSpan, {traceId, spanId, parent, isSampled}: RequestTrace): void {
     if (!isSampled) return;
     if (this.#spans.length >= spansMax) {
       this.#dropped++;
@@ -73,8 +88,8 @@ export class Telemetry {
     const offset = clock.now() - clock.monotonic();
     this.#spans.push({
       ...request,
-      traceId: parent?.traceId ?? this.#id(traceIdBytes),
-      spanId: this.#id(spanIdBytes),
+      traceId,
+      spanId,
       parent,
       begunAtMs: request.begunAt + offset,
       endedAtMs: request.endedAt + offset,

@@ -29,6 +29,13 @@ export const monitoringRows = {
     dynamic: false,
     description: 'How lines are logged: a JSON object each, or text; auto: text on a terminal.',
   },
+  'svc.server.logIncludeTrace': {
+    type: 'boolean',
+    default: false,
+    scope: 'server',
+    dynamic: true,
+    description: 'Whether lines of text name the trace of their request; objects always do.',
+  },
   'svc.serverMetrics': {
     type: 'boolean',
     default: true,

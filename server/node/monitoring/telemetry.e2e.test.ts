@@ -159,6 +159,45 @@ test('the collector gets its token, and nothing of a statement or a password', (
   }
 });
 
+test('lines about a request carry the trace that its client names', async () => {
+  const [traceId, other] = ['e'.repeat(32), 'f'.repeat(32)];
+  const within = (id: string) => ({traceparent: `00-${id}-${'b'.repeat(16)}-00`});
+  assert.equal(await ask('/server', {command: 'create database traced'}, within(traceId)), 200);
+  assert.equal(await ask('/query/traced', statement, within(other)), 200);
+  await eventually('the line', () => lineAbout(traceId) !== undefined);
+  const {event, spanId} = lineAbout(traceId) ?? {};
+  assert.equal(event, 'administration.done');
+  assert.match(String(spanId), /^[0-9a-f]{16}$/);
+  assert.equal(lineAbout(other), undefined, 'a request that logs nothing');
+});
+
+/** The line of the log that carries the trace. */
+function lineAbout(traceId: string): Readonly<Record<string, unknown>> | undefined {
+  const line = server.log.split('\n').find(text => text.includes(`"traceId":"${traceId}"`));
+  return line === undefined ? undefined : (JSON.parse(line) as Readonly<Record<string, unknown>>);
+}
+
+test('lines of text carry it where svc.server.logIncludeTrace says so', async () => {
+  const traced = await startServer({
+    root: temporaryRoot('traced-text'),
+    port: await freePort(),
+    settings: {'svc.server.logFormat': 'text', 'svc.serverMetrics.tracing.enabled': true},
+  });
+  try {
+    const client = traced.client();
+    await client.serverCommand('create database one');
+    await client.serverCommand('set server setting svc.server.logIncludeTrace true');
+    await client.serverCommand('create database two');
+    client.close();
+    const line = (name: string) => traced.log.split('\n').find(text => text.includes(`"${name}"`));
+    await eventually('the lines', () => line('two') !== undefined);
+    assert.doesNotMatch(line('one') ?? 'absent', /traceId|absent/);
+    assert.match(line('two') ?? '', / traceId=[0-9a-f]{32} spanId=[0-9a-f]{16}$/);
+  } finally {
+    await traced.dispose();
+  }
+});
+
 const parents: readonly (readonly [string | undefined, boolean | undefined])[] = [
   [undefined, undefined],
   ['', undefined],

@@ -7,6 +7,7 @@
  */
 import {writeSync} from 'node:fs';
 import type {Logger, LogLevel} from '../logger.ts';
+import type {TraceIds} from '../trace-scope.ts';
 
 const severity: Record<LogLevel, number> = {debug: 0, info: 1, warn: 2, error: 3};
 
@@ -17,6 +18,8 @@ export interface LoggerOptions {
   readonly format?: 'json' | 'text';
   /** Fields that every line carries, such as the node's name. */
   readonly fields?: Readonly<Record<string, unknown>>;
+  /** The trace that a line belongs to; undefined: none that is told. */
+  readonly trace?: () => TraceIds | undefined;
   /** Receives each line with its newline; default: standard error. */
   readonly write?: (line: string) => void;
 }
@@ -29,7 +32,7 @@ export function createLogger(options: LoggerOptions): Logger {
       if (severity[level] < severity[least]) return;
       try {
         const time = new Date().toISOString();
-        const line = {time, level, event, ...options.fields, ...fields};
+        const line = {time, level, event, ...options.fields, ...fields, ...options.trace?.()};
         write(`${options.format === 'text' ? toText(line) : toJson(line)}\n`);
       } catch {
         // A log that cannot be written must not become the failure it reports.

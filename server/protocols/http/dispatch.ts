@@ -7,6 +7,7 @@ import {hash} from 'node:crypto';
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import {Refusal} from '#server/base/errors.ts';
 import {isLocalCopyDamaged} from '#server/cluster/leadership.ts';
+import {traceParentOf} from '#server/monitoring/telemetry.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {authenticate} from './message/authentication.ts';
 import {checkDeclaredLength} from './message/body.ts';
@@ -18,7 +19,7 @@ import {clusterTokenHeader, invalidToken} from './relay/forwarded-headers.ts';
 import type {StoredAnswer} from './message/idempotency.ts';
 import {lateRefusal} from './message/late-refusal.ts';
 import {answerRoot} from './documentation/root-page.ts';
-import {trace} from './request-timings.ts';
+import {giveSpan} from './request-timings.ts';
 import {answerScrape, scrapePath} from './routes/prometheus.ts';
 import type {Match, Route, Router, UserOperation} from './router.ts';
 import {requestedConsistency} from './routes/statement.ts';
@@ -36,7 +37,16 @@ export async function dispatch(
   context.begun.set(request.socket, exchange);
   context.timings?.watch(exchange);
   const {traces, clock} = context.options;
-  if (traces !== undefined) trace(exchange, traces, () => clock.monotonic());
+  if (traces === undefined) return answerExchange(exchange, router);
+  const now = (): number => clock.monotonic();
+  return traces.within(traceParentOf(exchange.header('traceparent')), trace => {
+    giveSpan(exchange, traces, {trace, now});
+    return answerExchange(exchange, router);
+  });
+}
+
+async function answerExchange(exchange: Exchange, router: Router): Promise<void> {
+  const {context, request} = exchange;
   try {
     checkHead(exchange);
     exchange.allowedOrigin = context.origins.of(request);

@@ -11,7 +11,7 @@ import {basePath} from './protocol-names.ts';
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {DurationHistogram} from '#server/monitoring/duration-histogram.ts';
 import type {Figures} from '#server/monitoring/figures.ts';
-import {type Telemetry, traceParentOf} from '#server/monitoring/telemetry.ts';
+import type {RequestTrace, Traces} from '#server/monitoring/request-span.ts';
 import {Timings} from '#server/monitoring/timings.ts';
 
 /** The status of a request whose client was gone before the answer began. */
@@ -89,10 +89,10 @@ export class RequestTimings {
 }
 
 /** Gives a span of the request of an exchange that has just begun, when its answer is out. */
-export function trace(
+export function giveSpan(
   exchange: TimedExchange,
-  traces: Pick<Telemetry, 'add'>,
-  now: () => number,
+  traces: Traces,
+  {trace, now}: {readonly trace: RequestTrace; readonly now: () => number},
 ): void {
   const {request, response, begunAt} = exchange;
   response.once('close', () => {
@@ -104,7 +104,7 @@ export function trace(
       begunAt,
       endedAt: now(),
     };
-    traces.add(span, traceParentOf(exchange.header('traceparent')));
+    traces.add(span, trace);
   });
 }
 

@@ -41,7 +41,7 @@ export async function answerEvents(
     send({status: 'completed', ...(await work(tell))});
   } catch (error) {
     if (error instanceof AssertionFailure) throw error;
-    const {body} = loggedFailure(exchange.context, exchange.requestId, error);
+    const {body} = loggedFailure(exchange.context, exchange, error);
     send({status: 'error', message: body.detail ?? body.error, ...body});
   }
   await exchange.endStream();

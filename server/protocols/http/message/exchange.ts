@@ -223,7 +223,7 @@ export class Exchange implements ResponseWriter {
   /** Answers a failure, or breaks the connection when the answer has begun. */
   fail(error: unknown): void {
     if (error instanceof AssertionFailure) throw error;
-    const answer = loggedFailure(this.context, this.requestId, error);
+    const answer = loggedFailure(this.context, this, error);
     if (this.response.headersSent) {
       this.response.destroy();
       return;
@@ -375,16 +375,23 @@ export class Exchange implements ResponseWriter {
   }
 }
 
+/** What the log says of a request; `database`: empty where it is of none. */
+export interface FailedRequest {
+  readonly requestId: string;
+  readonly database: string;
+}
+
 /** What to answer for whatever was thrown; a defect of ours is written into the log. */
 export function loggedFailure(
   context: HttpContext,
-  requestId: string,
+  {requestId, database}: FailedRequest,
   error: unknown,
 ): FailureAnswer {
   const answer = failureAnswer(error, {requestId, hidesDetail: context.hidesDetail});
   if (answer.unexpected) {
     const stack = error instanceof Error ? error.stack : String(error);
-    context.options.logger.log('error', 'request failed', {requestId, error: stack});
+    const db = database === '' ? undefined : database;
+    context.options.logger.log('error', 'request failed', {requestId, db, error: stack});
   }
   return answer;
 }

@@ -40,12 +40,12 @@ export async function streamRows(exchange: Exchange, cursor: ResultCursor): Prom
 }
 
 function lateFailure(exchange: Exchange, error: unknown): unknown {
-  const {requestId, context} = exchange;
+  const {requestId, context, database: db} = exchange;
   const answer = failureAnswer(error, {requestId, hidesDetail: context.hidesDetail});
   const {body, status} = answer;
   if (answer.unexpected) {
     const stack = error instanceof Error ? error.stack : String(error);
-    context.options.logger.log('error', 'stream failed', {requestId, error: stack});
+    context.options.logger.log('error', 'stream failed', {requestId, db, error: stack});
   }
   return {...body, status, message: body.detail ?? body.error};
 }

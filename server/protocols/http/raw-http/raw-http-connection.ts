@@ -9,6 +9,7 @@
 import type {Socket} from 'node:net';
 import {AssertionFailure} from '#server/base/assert.ts';
 import {isLocalCopyDamaged} from '#server/cluster/leadership.ts';
+import type {RequestTrace} from '#server/monitoring/request-span.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {ResultCursor, RunRequest} from '#server/session/session.ts';
 import {authenticateSocket, requireUsers} from '../message/authentication.ts';
@@ -50,6 +51,8 @@ interface UnderWay {
   /** When it had come wholly. */
   readonly begunAt: number;
   readonly attempts: number;
+  /** Undefined where nothing is traced. */
+  readonly trace: RequestTrace | undefined;
 }
 
 export class RawHttpConnection implements StatementHead {
@@ -204,7 +207,10 @@ export class RawHttpConnection implements StatementHead {
     this.consistency = head.requested;
     const begunAt = this.context.options.clock.monotonic();
     this.#begunAt = begunAt;
-    this.#attempt({known, bytes, begunAt, attempts: 1});
+    const {traces} = this.context.options;
+    const request = {known, bytes, begunAt, attempts: 1};
+    if (traces === undefined) return this.#attempt({...request, trace: undefined});
+    traces.within(undefined, trace => this.#attempt({...request, trace}));
   }
 
   #attempt(request: UnderWay): void {
@@ -222,10 +228,10 @@ export class RawHttpConnection implements StatementHead {
     );
   }
 
-  #done({known, bytes, begunAt}: UnderWay, isAnswered: boolean): void {
-    if (!isAnswered) return this.#handOffRequest(bytes);
+  #done(request: UnderWay, isAnswered: boolean): void {
+    if (!isAnswered) return this.#handOffRequest(request.bytes);
     this.#isBusy = false;
-    this.#shared.count(known, this.#response.status, begunAt);
+    this.#shared.count(request.known, this.#response.status, request);
     if (!this.#response.isBlocked) this.#next();
   }
 
@@ -417,7 +423,9 @@ export class RawHttpConnection implements StatementHead {
   #fail(error: unknown, isRelayed: boolean): void {
     if (error instanceof AssertionFailure) throw error;
     const requestId = this.context.nextRequestId();
-    const {status, body, headers} = loggedFailure(this.context, requestId, error);
+    const {database} = this;
+    const failed = loggedFailure(this.context, {requestId, database}, error);
+    const {status, body, headers} = failed;
     if (this.#response.isChunked) return this.destroy();
     if (endsSession(error)) this.#response.sessionId = undefined;
     const all = isRelayed ? [...headers, ...lateHeader(error)] : headers;

@@ -4,6 +4,7 @@
  */
 import {basePath} from '../protocol-names.ts';
 import type {Socket} from 'node:net';
+import type {RequestTrace} from '#server/monitoring/request-span.ts';
 import type {HttpContext} from '../context.ts';
 import {ResponseBuffer} from './response-buffer.ts';
 import {ResponseHeaders} from './response-headers.ts';
@@ -74,10 +75,14 @@ export class RawHttpShared {
   }
 
   /** Counts an answer to a request that had come wholly at `begunAt`. */
-  count(known: CachedRequestHead, status: number, begunAt: number): void {
+  count(
+    known: CachedRequestHead,
+    status: number,
+    {begunAt, trace}: {readonly begunAt: number; readonly trace: RequestTrace | undefined},
+  ): void {
     this.answered++;
     const {timings, options} = this.context;
-    if (options.traces !== undefined) this.#trace(known, status, begunAt);
+    if (trace !== undefined) this.#giveSpan(known, status, {begunAt, trace});
     if (timings === undefined) return;
     if (known.timed?.status !== status) {
       const {database} = known.head;
@@ -88,11 +93,15 @@ export class RawHttpShared {
     known.timed.histogram.add(options.clock.monotonic() - begunAt);
   }
 
-  #trace(known: CachedRequestHead, status: number, begunAt: number): void {
+  #giveSpan(
+    known: CachedRequestHead,
+    status: number,
+    {begunAt, trace}: {readonly begunAt: number; readonly trace: RequestTrace},
+  ): void {
     const {traces, clock} = this.context.options;
     const {database} = known.head;
     const span = {method: 'POST', path: pathOf(known), status, database};
-    traces?.add({...span, begunAt, endedAt: clock.monotonic()}, undefined);
+    traces?.add({...span, begunAt, endedAt: clock.monotonic()}, trace);
   }
 
   bytes(): ResponseBuffer {

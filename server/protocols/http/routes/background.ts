@@ -27,7 +27,7 @@ export function runInBackground(
   void drain(exchange, principal, {...request, requestId, signal: undefined})
     .catch((error: unknown) => {
       const text = error instanceof Error ? error.message : String(error);
-      const fields = {requestId: exchange.requestId, error: text};
+      const fields = {requestId: exchange.requestId, db: request.database, error: text};
       options.logger.log('warn', 'background command failed', fields);
       return lateRefusal(context, principal, error);
     })

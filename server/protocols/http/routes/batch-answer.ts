@@ -111,11 +111,11 @@ export class BatchAnswer {
 
   #failure(load: RecordLoad, error: unknown): {readonly status: number; readonly body: Fields} {
     const {exchange} = this.#options;
-    const {context, requestId} = exchange;
+    const {context, requestId, database: db} = exchange;
     const answer = failureAnswer(error, {requestId, hidesDetail: context.hidesDetail});
     if (answer.unexpected) {
       const stack = error instanceof Error ? error.stack : String(error);
-      context.options.logger.log('error', 'batch failed', {requestId, error: stack});
+      context.options.logger.log('error', 'batch failed', {requestId, db, error: stack});
     }
     const counts = countsOf(load);
     if (error instanceof PlainFailure) {
