@@ -19,6 +19,7 @@ import {
   requireDenseOptions,
   sparseOptionTable,
   sparseProperties,
+  vectorTraits,
 } from './vector-options.ts';
 import {type OptionTable, readOptions} from './option-table/option-table.ts';
 import {textOptionTable, textProperties} from './text-options.ts';
@@ -46,6 +47,8 @@ export interface DeclaredFamily {
   readonly isOrdered: boolean;
   /** It answers the best `k` records of a search. */
   readonly isRanked: boolean;
+  /** What tables of the schema tell of an index besides; absent: nothing. */
+  readonly traits?: (index: IndexDefinition) => MapValue;
   /** The options of METADATA; absent: the family takes none. */
   readonly options?: (properties: readonly IndexProperty[]) => OptionTable;
   /** @throws {Refusal} for options that do not go together. */
@@ -145,6 +148,7 @@ export const declared = {
     shownType: 'VECTOR',
     word: 'LSM_VECTOR',
     cypher: {word: 'VECTOR', types: ['ARRAY_OF_FLOATS']},
+    traits: vectorTraits,
     options: () => denseOptionTable,
     checkOptions: requireDenseOptions,
     checkProperties: denseProperties,
@@ -156,6 +160,7 @@ export const declared = {
     shownType: 'SPARSE_VECTOR',
     word: 'LSM_SPARSE_VECTOR',
     cypher: {word: 'VECTOR', types: ['ARRAY_OF_INTEGERS', 'ARRAY_OF_FLOATS']},
+    traits: vectorTraits,
     options: () => sparseOptionTable,
     checkProperties: sparseProperties,
   },

@@ -9,7 +9,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {numberArrayTypes} from '#server/model/array-conversion.ts';
-import type {MapValue} from '#server/model/value.ts';
+import type {MapValue, Value} from '#server/model/value.ts';
 import type {CatalogType} from './catalog-type.ts';
 import type {IndexDefinition, IndexProperty} from './definition.ts';
 import type {OptionRule, OptionTable} from './option-table/option-table.ts';
@@ -33,6 +33,21 @@ export function sparseOptionsOf({options}: IndexDefinition): SparseOptions {
     modifier: options?.get('modifier') === 'IDF' ? 'IDF' : 'NONE',
     isQuantized: options?.get('weightQuantization') === 'INT8',
   };
+}
+
+/** What the scores of a vector index mean. */
+export function scoringOf(index: IndexDefinition): string {
+  if (index.kind === 'dense') return `distance_lower_is_better:${denseOptionsOf(index).similarity}`;
+  return sparseOptionsOf(index).modifier === 'IDF'
+    ? 'score_higher_is_better:idf_weighted_dot_product'
+    : 'score_higher_is_better:dot_product';
+}
+
+/** What tables of the schema tell of a vector index. */
+export function vectorTraits(index: IndexDefinition): MapValue {
+  const dimensions = index.options?.get('dimensions');
+  const traits = new Map<string, Value>([['scoring', scoringOf(index)]]);
+  return dimensions === undefined ? traits : new Map([['dimensions', dimensions], ...traits]);
 }
 
 /** What may hold vectors; a write of what is none is refused. */

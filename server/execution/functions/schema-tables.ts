@@ -99,13 +99,15 @@ function propertyRow(property: PropertyDefinition): MapValue {
 
 /** An index as part of its type. */
 function typeIndexRow(index: IndexDefinition, type: CatalogType, {catalog}: CallContext): MapValue {
+  const family = catalog.families.of(index);
   return mapOf({
     name: index.name,
     typeName: type.name,
-    type: catalog.families.of(index).typeName,
+    type: family.typeName,
     unique: index.unique,
     properties: index.properties.map(part => part.name),
     automatic: true,
+    ...Object.fromEntries(family.traits?.(index) ?? []),
   });
 }
 

@@ -8,6 +8,7 @@
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
+import {scoringOf} from '#server/catalog/vector-options.ts';
 import {Double, type Value} from '#server/model/value.ts';
 import {
   type Expansion,
@@ -24,7 +25,7 @@ import {
   refuseArgument,
 } from './search-arguments.ts';
 import {quotedName, type SearchCall, searchRows} from './search-rows.ts';
-import {scoringOf, similarityOf, textIndex, vectorIndex} from './search-targets.ts';
+import {similarityOf, textIndex, vectorIndex} from './search-targets.ts';
 import {candidatesOf, measureOf, vectorSource} from './vector-search.ts';
 
 /** Records of a leg for each that is asked for. */

@@ -2,7 +2,6 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {indexOfKind} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
-import {sparseOptionsOf} from '#server/catalog/vector-options.ts';
 import {textOptionsOf} from '#server/catalog/text-options.ts';
 import {refuseArgument, type TextArguments, type VectorArguments} from './search-arguments.ts';
 
@@ -48,18 +47,6 @@ export function vectorIndex(
     refuseArgument("Dense 'queryVector' must contain at least one non-zero value");
   }
   return index;
-}
-
-/** What the scores of a vector index mean. */
-export function scoringOf(index: IndexDefinition): string {
-  if (index.kind !== 'sparse') {
-    const similarity = index.options?.get('similarity');
-    const named = typeof similarity === 'string' ? similarity : 'COSINE';
-    return `distance_lower_is_better:${named}`;
-  }
-  return sparseOptionsOf(index).modifier === 'IDF'
-    ? 'score_higher_is_better:idf_weighted_dot_product'
-    : 'score_higher_is_better:dot_product';
 }
 
 export function similarityOf(index: IndexDefinition): 'BM25' | 'CLASSIC' {

@@ -3,10 +3,11 @@ import {printExpression} from '#server/languages/sql/printer-statement.ts';
 import {parseLoneExpression} from '#server/languages/sql/parser.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
+import {scoringOf} from '#server/catalog/vector-options.ts';
 import {Double, type Value} from '#server/model/value.ts';
 import {refuseArgument, type VectorArguments, vectorArguments} from './search-arguments.ts';
 import {type SearchCall, searchRows} from './search-rows.ts';
-import {scoringOf, vectorIndex} from './search-targets.ts';
+import {vectorIndex} from './search-targets.ts';
 
 /** With a condition more are looked at than asked for. */
 const candidatesPerRecord = 8;

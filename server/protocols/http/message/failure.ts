@@ -9,12 +9,13 @@ import {Corruption, Refusal} from '#server/base/errors.ts';
 import {requiresLeader} from '#server/cluster/leadership.ts';
 import {exceptionArguments, statusRow} from './status.ts';
 
-/** A failure before a request reaches the server's parts: a label, perhaps a detail, no class. */
+/** A failure before a request reaches the server's parts: a label, perhaps a detail and a class. */
 export class PlainFailure extends Error {
   override readonly name = 'PlainFailure';
   readonly status: number;
   readonly label: string;
   readonly detail: string | undefined;
+  readonly exception: string | undefined;
   readonly showsRequestId: boolean;
   readonly headers: readonly string[];
 
@@ -23,6 +24,7 @@ export class PlainFailure extends Error {
     label: string,
     options: {
       readonly detail?: string;
+      readonly exception?: string;
       readonly showsRequestId?: boolean;
       readonly headers?: readonly string[];
     } = {},
@@ -31,6 +33,7 @@ export class PlainFailure extends Error {
     this.status = status;
     this.label = label;
     this.detail = options.detail;
+    this.exception = options.exception;
     this.showsRequestId = options.showsRequestId ?? false;
     this.headers = options.headers ?? [];
   }
@@ -62,7 +65,9 @@ export function failureAnswer(
   if (error instanceof PlainFailure) {
     const detail = hidesDetail || error.detail === undefined ? {} : {detail: error.detail};
     const id = error.showsRequestId ? {requestId} : {};
-    const body = {error: error.label, ...id, ...detail};
+    const {label, exception} = error;
+    const named = exception === undefined ? {} : {exception};
+    const body = {error: label, ...id, ...named, ...detail};
     return {status: error.status, body, headers: error.headers, unexpected: false};
   }
   if (error instanceof Refusal) {

@@ -16,9 +16,14 @@ import type {
 } from '#server/session/session.ts';
 import type {HttpContext} from '../context.ts';
 import {loggedFailure} from '../message/exchange.ts';
-import {PlainFailure} from '../message/failure.ts';
 import {lateRefusal} from '../message/late-refusal.ts';
-import {type ChangeFrame, eventText, parseFrame, type SubscribeFrame} from './change-frames.ts';
+import {
+  type ChangeFrame,
+  eventText,
+  parseFrame,
+  type SubscribeFrame,
+  wrong,
+} from './change-frames.ts';
 
 /** Whose connection it is. */
 export interface ConnectionOwner {
@@ -113,7 +118,7 @@ export class ChangeConnection {
 
   async #answer(data: RawData, isBinary: boolean): Promise<void> {
     try {
-      if (isBinary) throw new PlainFailure(400, 'Message error', {detail: 'Messages are texts.'});
+      if (isBinary) throw wrong('Messages are texts.');
       const frame = parseFrame(textOf(data));
       const more = await this.#perform(frame);
       await this.#send(JSON.stringify({result: 'ok', action: frame.action, ...more}));
@@ -205,7 +210,8 @@ export class ChangeConnection {
   /** Tells what went wrong, `database`: with the subscription to it, which has ended. */
   async #sendFailure(error: unknown, database?: string): Promise<void> {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    const {body} = loggedFailure(this.#context, this.#owner.requestId, error);
+    const {requestId} = this.#owner;
+    const {body} = loggedFailure(this.#context, {requestId, database: database ?? ''}, error);
     const {error: label, detail, exception} = body;
     const place = database === undefined ? {} : {database};
     const text = JSON.stringify({result: 'error', error: label, detail, exception, ...place});

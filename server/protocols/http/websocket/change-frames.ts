@@ -34,10 +34,11 @@ export function parseFrame(text: string): ChangeFrame {
   if (action !== 'subscribe' && action !== 'unsubscribe') {
     throw new PlainFailure(400, 'Unknown action', {
       detail: `${action.slice(0, 64)} is not a valid action: subscribe and unsubscribe are.`,
+      exception: 'IllegalArgumentException',
     });
   }
   const database = textOf(frame, 'database');
-  if (database === undefined) throw wrong("Property 'database' is required.");
+  if (database === undefined) throw unreadable("Property 'database' is required.");
   const type = textOf(frame, 'type');
   if (action === 'unsubscribe') return {action, database, type};
   const {from, positions} = frame;
@@ -63,7 +64,11 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as Readonly<Record<string, unknown>>;
   }
-  throw new PlainFailure(400, 'Unable to parse JSON', {detail: 'A message is one JSON object.'});
+  throw unreadable('A message is one JSON object.');
+}
+
+function unreadable(detail: string): PlainFailure {
+  return new PlainFailure(400, 'Unable to parse JSON', {detail, exception: 'JSONException'});
 }
 
 function textOf(frame: Readonly<Record<string, unknown>>, name: string): string | undefined {
@@ -84,8 +89,9 @@ function kindsOf(value: unknown): ReadonlySet<ChangeKind> | undefined {
   throw wrong("Property 'changeTypes' must be a list of create, update and delete.");
 }
 
-function wrong(detail: string): PlainFailure {
-  return new PlainFailure(400, 'Message error', {detail});
+/** A message that can be read and means nothing. */
+export function wrong(detail: string): PlainFailure {
+  return new PlainFailure(400, 'Message error', {detail, exception: 'IllegalArgumentException'});
 }
 
 /** The event of one change. `position`: of its transaction, told with the last event of it. */

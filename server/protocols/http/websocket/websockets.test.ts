@@ -155,20 +155,27 @@ test('a reader that falls too far behind is told that it lost changes', async ()
 
 test('messages that mean nothing are answered, and the connection goes on', async () => {
   const one = await client(await openWorld());
-  const answers: readonly (readonly [unknown, string])[] = [
-    ['not json', 'Unable to parse JSON'],
-    ['[1]', 'Unable to parse JSON'],
-    [{}, 'Message error'],
-    [{action: 'nope', database: 'db'}, 'Unknown action'],
-    [{action: 'subscribe'}, 'Message error'],
-    [{action: 'subscribe', database: 'nope'}, 'Database not found'],
-    [{action: 'subscribe', database: 'db', changeTypes: ['zzz']}, 'Message error'],
-    [{action: 'subscribe', database: 'db', type: 5}, 'Message error'],
-    [{action: 'subscribe', database: 'db', from: -1}, 'Message error'],
+  const unread = ['Unable to parse JSON', 'JSONException'] as const;
+  const wrong = ['Message error', 'IllegalArgumentException'] as const;
+  const answers: readonly (readonly [unknown, string, string])[] = [
+    ['not json', ...unread],
+    ['[1]', ...unread],
+    [{}, ...wrong],
+    [{action: 'nope', database: 'db'}, 'Unknown action', 'IllegalArgumentException'],
+    [{action: 'subscribe'}, ...unread],
+    [
+      {action: 'subscribe', database: 'nope'},
+      'Database not found',
+      'DatabaseNotAvailableException',
+    ],
+    [{action: 'subscribe', database: 'db', changeTypes: ['zzz']}, ...wrong],
+    [{action: 'subscribe', database: 'db', type: 5}, ...wrong],
+    [{action: 'subscribe', database: 'db', from: -1}, ...wrong],
   ];
-  for (const [frame, error] of answers) {
+  for (const [frame, error, exception] of answers) {
     const answer = await one.ask(frame);
-    assert.deepEqual([answer['result'], answer['error']], ['error', error]);
+    const told = [answer['result'], answer['error'], answer['exception']];
+    assert.deepEqual(told, ['error', error, exception]);
   }
   const unknownType = {action: 'subscribe', database: 'db', type: 'Nope'};
   assert.deepEqual(await one.ask(unknownType), ok('subscribe'));

@@ -224,3 +224,24 @@ test('what cannot be is refused by name', async () => {
     });
   }
 });
+
+test('schema:types tells dimensions and meaning of scores of each vector index', async () => {
+  const database = await world.database([
+    ...documents,
+    'CREATE PROPERTY Doc.tokens ARRAY_OF_INTEGERS',
+    'CREATE PROPERTY Doc.weights ARRAY_OF_FLOATS',
+    'CREATE INDEX ON Doc (tokens, weights) LSM_SPARSE_VECTOR METADATA ' +
+      '{"dimensions": 100, "modifier": "IDF"}',
+    'CREATE INDEX ON Doc (grp) NOTUNIQUE',
+  ]);
+  const [row] = await database.run("SELECT indexes FROM schema:types WHERE name = 'Doc'");
+  const indexes = row?.['indexes'] as readonly Readonly<Record<string, unknown>>[];
+  assert.deepEqual(
+    indexes.map(({name, dimensions, scoring}) => [name, dimensions, scoring]),
+    [
+      ['Doc[emb]', 3, 'distance_lower_is_better:COSINE'],
+      ['Doc[grp]', undefined, undefined],
+      ['Doc[tokens,weights]', 100, 'score_higher_is_better:idf_weighted_dot_product'],
+    ],
+  );
+});
