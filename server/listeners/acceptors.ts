@@ -25,15 +25,24 @@ export class Acceptors {
   /** They give what they take to the server. */
   readonly #others: Server[] = [];
   #connections = 0;
+  #accepted = 0;
+  #refused = 0;
 
   constructor(server: Server, options: AcceptorsOptions) {
     this.#server = server;
     this.#options = options;
     // What the others take comes by here as well.
     server.prependListener('connection', socket => {
+      this.#accepted += 1;
       this.#count(1);
       socket.once('close', () => this.#count(-1));
     });
+    this.#countRefused(server);
+  }
+
+  /** Connections that are open, and since the start those that were taken and refused. */
+  get counts(): Readonly<Record<'open' | 'accepted' | 'refused', number>> {
+    return {open: this.#connections, accepted: this.#accepted, refused: this.#refused};
   }
 
   /**
@@ -88,9 +97,16 @@ export class Acceptors {
       const other = createServer({allowHalfOpen: true, noDelay: true}, socket =>
         this.#server.emit('connection', socket),
       );
+      this.#countRefused(other);
       this.#others.push(other);
       await listening(other, {host, port, reusePort: true});
     }
+  }
+
+  #countRefused(acceptor: Server): void {
+    acceptor.on('drop', () => {
+      this.#refused += 1;
+    });
   }
 
   #count(change: number): void {

@@ -66,6 +66,23 @@ export const families = {
     'statements',
   ),
 
+  svc_executor_tasks_completed_total: executed('Statements that had a place and are over.'),
+  svc_executor_tasks_caller_run_fallbacks_total: executed(
+    'Long reads that found no thread free and ran beside the others.',
+  ),
+
+  // Connections.
+  svc_network_connections_open: {
+    kind: 'gauge',
+    labels: ['protocol'],
+    unit: 'connections',
+    help: 'Connections that are open; those of /ws are of the protocol that they began with.',
+  },
+  svc_network_connections_total: connections('Connections that were taken.'),
+  svc_network_connections_refused_total: connections(
+    'Connections that were closed at once: svc.network.connectionsMax were open.',
+  ),
+
   // Transactions.
   svc_engine_tx_write_total: counter('Transactions whose commit was appended here.', 'commits'),
   svc_engine_tx_read_total: counter('Store snapshots that statements took.', 'snapshots'),
@@ -222,6 +239,14 @@ export const familyNames: readonly FamilyName[] = Object.keys(families) as Famil
 /** Pools are `query`, the admission of statements, and `parallel_scan`, threads of long reads. */
 function executor(help: string, unit: string) {
   return {kind: 'gauge', labels: ['pool'], unit, help} as const;
+}
+
+function executed(help: string) {
+  return {kind: 'counter', labels: ['pool'], unit: 'statements', help} as const;
+}
+
+function connections(help: string) {
+  return {kind: 'counter', labels: ['protocol'], unit: 'connections', help} as const;
 }
 
 function counter(help: string, unit: string) {

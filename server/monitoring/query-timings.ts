@@ -48,6 +48,11 @@ export class QueryTimings {
     return counts;
   }
 
+  /** How many statements ended. */
+  get count(): number {
+    return this.#timings.samples().reduce((sum, {value}) => sum + value.count, 0);
+  }
+
   figures(): Figures {
     const samples = this.#timings.samples();
     const countOf = (type: string): number =>

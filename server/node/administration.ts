@@ -258,11 +258,15 @@ function executorsOf(service: SessionService | undefined): Readonly<Record<strin
     active,
     queued,
     capacity,
+    completed,
+    fallbacks,
   }: ReturnType<SessionService['executors']>['query']) => ({
     'pool.size': size,
     'pool.active': active,
     'queue.depth': queued,
     'queue.capacity_remaining': capacity,
+    'tasks.completed': completed,
+    'tasks.caller_run_fallbacks': fallbacks,
   });
   return {
     query_admission: {...told(query), 'tasks.rejected': service.load.queriesRefused},

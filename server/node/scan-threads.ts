@@ -39,6 +39,8 @@ export class ScanThreads implements PlanThreads {
   readonly #options: ScanThreadsOptions;
   /** The threads, each at its word of `pages`, of which the first is the network thread's. */
   readonly #threads: (ScanThread | undefined)[];
+  taken = 0;
+  declined = 0;
   #listener: () => void = () => {};
   #isClosed = false;
 
@@ -59,6 +61,13 @@ export class ScanThreads implements PlanThreads {
   }
 
   take(): PlanThread | undefined {
+    const thread = this.#free();
+    if (thread === undefined) this.declined += 1;
+    else this.taken += 1;
+    return thread;
+  }
+
+  #free(): PlanThread | undefined {
     if (this.#isClosed) return undefined;
     const idle = this.#threads.find(thread => thread?.isIdle === true);
     const ready = idle ?? this.#threads.find(thread => thread?.isReady === true);

@@ -268,6 +268,8 @@ export class SessionService implements Service {
         active: this.#queries.count,
         queued,
         capacity: Math.max(0, queueLengthMax - queued),
+        completed: this.#timings.count,
+        fallbacks: 0,
       },
       // The first word is the network thread's.
       parallel_scan: {
@@ -275,6 +277,8 @@ export class SessionService implements Service {
         active: threads?.busy ?? 0,
         queued: 0,
         capacity: -1,
+        completed: threads === undefined ? 0 : threads.taken - threads.busy,
+        fallbacks: threads?.declined ?? 0,
       },
     };
   }

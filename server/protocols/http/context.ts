@@ -9,9 +9,10 @@ import type {Socket} from 'node:net';
 import type {AdministrationParts} from '#server/administration/command.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {RequestPlacement} from '#server/forwarding/request-placement.ts';
+import type {Acceptors} from '#server/listeners/acceptors.ts';
 import {JsonParser} from '#server/model/json-parser.ts';
 import {Meters} from '#server/monitoring/meters.ts';
-import type {Telemetry} from '#server/monitoring/telemetry.ts';
+import type {Traces} from '#server/monitoring/request-span.ts';
 import type {Random} from '#server/platform/clock.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
@@ -41,7 +42,7 @@ export interface HttpOptions extends AdministrationParts {
   /** Certificates of those who vouch for other members; empty or absent: the system's. */
   readonly authorities?: (() => readonly string[]) | undefined;
   /** Takes spans of requests; absent where nothing is traced. */
-  readonly traces?: Pick<Telemetry, 'add'> | undefined;
+  readonly traces?: Traces | undefined;
   /** Absent in a build without the agent tool server. */
   readonly agents?: AgentEndpoint | undefined;
   /** What the members hold of each database; absent on a single server. */
@@ -95,6 +96,8 @@ export class HttpContext {
   readonly begun = new WeakMap<Socket, BegunRequest>();
   /** Where it listens, by protocol. */
   readonly ports: Record<string, number> = {};
+  /** What takes its connections, by protocol. */
+  readonly acceptors: Record<string, Pick<Acceptors, 'counts'>> = {};
   /** Set when the server closes: answers then end their connections. */
   isStopping = false;
   /** Commands that run without anybody waiting for their answer. */

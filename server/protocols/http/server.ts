@@ -142,6 +142,7 @@ export function createHttpServer(
   const sockets = new WebSockets(context);
   const parts = {context, router, sockets};
   const plain = new Listener(parts, createServer(serverOptions(context)));
+  context.acceptors['http'] = plain.acceptors;
   let secure: Listener<SecureServer> | undefined;
   const listeners = (): readonly Listener[] => (secure === undefined ? [plain] : [plain, secure]);
   return {
@@ -158,6 +159,7 @@ export function createHttpServer(
       const handshakeTimeout = context.settings.get('svc.network.socketTimeout');
       const server = createSecureServer({...serverOptions(context), handshakeTimeout, ...keys});
       secure = new Listener(parts, server, 'secureConnection');
+      context.acceptors['https'] = secure.acceptors;
       context.ports['https'] = await listenOn(secure.acceptors, {host, ports, beside});
       return context.ports['https'];
     },

@@ -28,6 +28,9 @@ export interface ExecutorFigures {
   readonly queued: number;
   /** How many more may wait; -1: nobody waits. */
   readonly capacity: number;
+  /** Since the start: what had a place and is over, and what ran without one. */
+  readonly completed: number;
+  readonly fallbacks: number;
 }
 
 /** The executors, under the names by which pools are told. */
@@ -42,6 +45,8 @@ export function serviceFigures(load: ServiceLoad, pools: Executors): Figures {
     svc_executor_pool_active: byPool('active'),
     svc_executor_queue_depth: byPool('queued'),
     svc_executor_queue_capacity_remaining: byPool('capacity'),
+    svc_executor_tasks_completed_total: byPool('completed'),
+    svc_executor_tasks_caller_run_fallbacks_total: byPool('fallbacks'),
     svc_engine_queries_running: load.queriesRunning,
     svc_engine_queries_waiting: load.queriesWaiting,
     svc_engine_queries_refused_total: load.queriesRefused,

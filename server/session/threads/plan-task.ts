@@ -105,6 +105,9 @@ export interface PlanThreads {
   readonly pages: Int32Array;
   /** Threads that have an order. */
   readonly busy: number;
+  /** How often one was taken since the start, and how often none was to be had. */
+  readonly taken: number;
+  readonly declined: number;
   /** Names of the encodings of rows that they know. */
   readonly encodings: ReadonlySet<string>;
   /** Calls `listener` when a thread is free again, and so the memory of its statement. */

@@ -15,38 +15,13 @@ import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/serv
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {JsonFormatName, RunRequest} from '../session.ts';
-import type {PlanThread, PlanThreads, PlanTaskEvent, PlanTask} from './plan-task.ts';
+import type {PlanTask, PlanTaskEvent, PlanThreads} from './plan-task.ts';
 import {ThreadResult} from './thread-result.ts';
 
 const records = 20_000;
 
-/** Real threads, and how many orders they got. */
-class CountedThreads implements PlanThreads {
-  readonly busy = 0;
-  readonly inner: ScanThreads;
-  readonly pages: Int32Array;
-  readonly encodings: ReadonlySet<string>;
-  orders = 0;
-
-  constructor(threadsMax: number, heapMegabytesMax?: number) {
-    this.inner = new ScanThreads({threadsMax, timers: createTimers(), heapMegabytesMax});
-    this.pages = this.inner.pages;
-    this.encodings = this.inner.encodings;
-  }
-
-  onRelease(listener: () => void): void {
-    this.inner.onRelease(listener);
-  }
-
-  take(): PlanThread | undefined {
-    const thread = this.inner.take();
-    if (thread !== undefined) this.orders += 1;
-    return thread;
-  }
-
-  close(): Promise<void> {
-    return this.inner.close();
-  }
+function scanThreads(threadsMax: number, heapMegabytesMax?: number): ScanThreads {
+  return new ScanThreads({threadsMax, timers: createTimers(), heapMegabytesMax});
 }
 
 /** A world where every read takes a thread while one is free. */
@@ -57,7 +32,7 @@ function openFar(
   return ServiceWorld.open({'svc.scanWorkerCostMin': '0', ...settings}, {threads});
 }
 
-const threads = new CountedThreads(2);
+const threads = scanThreads(2);
 let far: ServiceWorld;
 let near: ServiceWorld;
 let there: TestDatabase;
@@ -71,7 +46,7 @@ before(async () => {
 });
 
 // A thread is free some moments after its answer is whole.
-beforeEach(() => eventually('all threads are free', () => threads.inner.busy === 0));
+beforeEach(() => eventually('all threads are free', () => threads.busy === 0));
 
 after(async () => {
   await far.close();
@@ -117,10 +92,10 @@ async function answerOf(
 }
 
 async function isSameThere(text: string, more: Partial<RunRequest> = {}): Promise<void> {
-  await eventually('all threads are free', () => threads.inner.busy === 0);
-  const ordersBefore = threads.orders;
+  await eventually('all threads are free', () => threads.busy === 0);
+  const takenBefore = threads.taken;
   assert.deepEqual(await answerOf(there, text, more), await answerOf(here, text, more), text);
-  assert.equal(threads.orders, ordersBefore + 1, `on a thread: ${text}`);
+  assert.equal(threads.taken, takenBefore + 1, `on a thread: ${text}`);
 }
 
 const formats: readonly JsonFormatName[] = ['record', 'graph', 'studio', 'counts', 'ndjson'];
@@ -149,9 +124,9 @@ test('what columns do not hold is sorted on a thread, once a run has shown it', 
   const lists = `UNWIND range(1, ${records}) AS n CREATE (:L {l: [n]})`;
   for (const database of [there, here]) await database.run(lists, {language: 'cypher'});
   const text = 'SELECT l FROM L ORDER BY l DESC LIMIT 2';
-  const ordersBefore = threads.orders;
+  const takenBefore = threads.taken;
   assert.deepEqual(await answerOf(there, text), await answerOf(here, text));
-  assert.equal(threads.orders, ordersBefore);
+  assert.equal(threads.taken, takenBefore);
   await isSameThere(text);
 });
 
@@ -160,7 +135,7 @@ for (const [text, language] of statements) {
 }
 
 test('two languages and 200 questions are answered alike by threads and by none', async () => {
-  const ordersBefore = threads.orders;
+  const takenBefore = threads.taken;
   for (const {sql, cypher} of queryPairs(20_261_122, 200)) {
     for (const [text, language] of [
       [sql, 'sql'],
@@ -173,7 +148,7 @@ test('two languages and 200 questions are answered alike by threads and by none'
       );
     }
   }
-  assert.ok(threads.orders - ordersBefore > 200, `${threads.orders - ordersBefore} on threads`);
+  assert.ok(threads.taken - takenBefore > 200, `${threads.taken - takenBefore} on threads`);
 });
 
 test('parameters of every kind arrive', () =>
@@ -204,55 +179,55 @@ test('a profile tells what each node did', async () => {
 
 test('who may not read a type is refused on a thread as well', async () => {
   const reader: Principal = {name: 'ann', root: false, grants: new Map([['*', ['none']]])};
-  const before = threads.orders;
+  const before = threads.taken;
   const [refused, same] = [
     await answerOf(there, 'SELECT count(*) FROM D', {}, reader),
     await answerOf(here, 'SELECT count(*) FROM D', {}, reader),
   ];
   assert.deepEqual(refused, same);
   assert.match(JSON.stringify(refused), /security.denied/);
-  assert.equal(threads.orders, before + 1);
+  assert.equal(threads.taken, before + 1);
 });
 
 test('a transaction that wrote sees what it wrote', async () => {
   const {name, service} = there;
   const transactionId = await service.begin(root, name, {isolation: 'REPEATABLE_READ'});
   const count = (): Promise<unknown> => there.run('SELECT count(*) AS c FROM Own', {transactionId});
-  const before = threads.orders;
+  const before = threads.taken;
   assert.deepEqual(await count(), [{c: 0}]);
-  assert.equal(threads.orders, before + 1, 'on a thread as long as nothing is written');
+  assert.equal(threads.taken, before + 1, 'on a thread as long as nothing is written');
   await there.run('INSERT INTO Own SET n = 1', {transactionId});
   assert.deepEqual(await count(), [{c: 1}]);
-  assert.equal(threads.orders, before + 1, 'here from then on');
+  assert.equal(threads.taken, before + 1, 'here from then on');
   await service.rollback(root, name, transactionId);
 });
 
 test('what is not about records is answered here', async () => {
-  const before = threads.orders;
+  const before = threads.taken;
   assert.ok((await there.run('SELECT name FROM schema:types')).length > 3);
   assert.ok((await there.run('SELECT f.types() AS names FROM D LIMIT 1')).length === 1);
   await there.run('SHOW TRANSACTIONS YIELD transactionId RETURN *', {language: 'cypher'});
-  assert.equal(threads.orders, before);
+  assert.equal(threads.taken, before);
 });
 
 test('searches are answered here, where their lists are kept', async () => {
   await there.run('CREATE PROPERTY D.t STRING');
   await there.run('CREATE INDEX ON D (t) FULL_TEXT');
-  const ordersBefore = threads.orders;
+  const takenBefore = threads.taken;
   for (const condition of ["SEARCH_INDEX('D[t]', '7') = true", "t CONTAINSTEXT '7'"]) {
     assert.deepEqual(await there.run(`SELECT n FROM D WHERE ${condition}`), [{n: 7}]);
   }
-  assert.equal(threads.orders, ordersBefore);
+  assert.equal(threads.taken, takenBefore);
 });
 
 test('a read that is told to stop is answered, and its thread is free', async () => {
   const stop = new AbortController();
   const cross = 'MATCH (a:D), (b:D) WHERE a.n + b.n < 0 RETURN count(*)';
   const running = answerOf(there, cross, {language: 'cypher', signal: stop.signal});
-  await eventually('a thread is busy', () => threads.inner.busy === 1);
+  await eventually('a thread is busy', () => threads.busy === 1);
   stop.abort();
   assert.match(JSON.stringify(await running), /query.terminated/);
-  await eventually('all threads are free', () => threads.inner.busy === 0);
+  await eventually('all threads are free', () => threads.busy === 0);
 });
 
 test('a reader that does not read holds up the plan, not the memory', async () => {
@@ -282,9 +257,9 @@ test('rows as values are made on the thread', async () => {
     cursor.close();
     return all;
   };
-  const ordersBefore = threads.orders;
+  const takenBefore = threads.taken;
   const made = await rows(there);
-  assert.equal(threads.orders, ordersBefore + 1);
+  assert.equal(threads.taken, takenBefore + 1);
   assert.equal(made.length, 3_000);
   assert.deepEqual(made, await rows(here));
 });
@@ -297,7 +272,7 @@ test('beyond the threads there are, reads run here', async () => {
 });
 
 test('memory counts on all threads together, and what is too large ends alone', async () => {
-  const world = await openFar(new CountedThreads(2), {'svc.queryMemoryTotalMax': '2MB'});
+  const world = await openFar(scanThreads(2), {'svc.queryMemoryTotalMax': '2MB'});
   try {
     const database = await world.database(['CREATE DOCUMENT TYPE D', 'INSERT INTO D SET n = 1']);
     const sorted = 'UNWIND range(1, 1000000) AS a WITH a ORDER BY a RETURN a';
@@ -311,7 +286,7 @@ test('memory counts on all threads together, and what is too large ends alone', 
 });
 
 test('a thread that runs out of memory ends its statement alone', async () => {
-  const world = await openFar(new CountedThreads(1, 64));
+  const world = await openFar(scanThreads(1, 64));
   try {
     const database = await world.database(['CREATE DOCUMENT TYPE D', 'INSERT INTO D SET n = 1']);
     const bomb = "UNWIND range(1, 3000000) AS a RETURN size(collect(toString(a) + 'more text'))";
@@ -324,7 +299,7 @@ test('a thread that runs out of memory ends its statement alone', async () => {
 });
 
 test('one call that takes long holds nobody up, and is stopped like anything else', async () => {
-  const counted = new CountedThreads(1);
+  const counted = scanThreads(1);
   // By its estimate it is short, so it begins on the thread that serves everybody.
   const world = await ServiceWorld.open({}, {threads: counted});
   try {
@@ -334,12 +309,12 @@ test('one call that takes long holds nobody up, and is stopped like anything els
     const sums = (count: number): string =>
       `RETURN reduce(s = 0, x IN range(1, ${count}) | s + size(range(1, ${count}))) AS r`;
     const running = answerOf(database, sums(100_000), {language, signal: stop.signal});
-    await eventually('a thread is busy', () => counted.inner.busy === 1);
+    await eventually('a thread is busy', () => counted.busy === 1);
     assert.deepEqual(await database.run('SELECT n FROM D'), [{n: 1}]);
     stop.abort();
     assert.match(JSON.stringify(await running), /query.terminated/);
     assert.deepEqual(await database.run(sums(10), {language}), [{r: 100}]);
-    assert.equal(counted.orders, 1);
+    assert.equal(counted.taken, 1);
   } finally {
     await world.close();
   }
@@ -349,7 +324,7 @@ test('a database is dropped while a thread reads it', async () => {
   const database = await filled(far);
   const cross = 'MATCH (a:D), (b:D) WHERE a.n + b.n < 0 RETURN count(*)';
   const running = answerOf(database, cross, {language: 'cypher'});
-  await eventually('a thread is busy', () => threads.inner.busy === 1);
+  await eventually('a thread is busy', () => threads.busy === 1);
   await far.service.dropDatabase(root, database.name);
   assert.match(JSON.stringify(await running), /query.terminated/);
 });

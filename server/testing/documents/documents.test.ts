@@ -17,9 +17,11 @@ import {dataTypes} from '#server/model/data-type.ts';
 import {functionRows} from '#server/plan/function-table.ts';
 import {routeTable} from '#server/protocols/http/server.ts';
 import {alertIds} from '#server/cluster/alerts.ts';
+import {families} from '#server/monitoring/families.ts';
 import type {ResultCursor} from '#server/session/session.ts';
 import {type Block, blocksOf, examplesOf, printsAs} from './blocks.ts';
 import {contentsOf} from './contents.ts';
+import {familiesWithoutMeaning} from './families-elsewhere.ts';
 import {exampleStatement, manualPages, peopleOfExamples} from './manual.ts';
 import {readerCode} from './reader-code.ts';
 import {readFolderTable} from '../conventions/folder-table.ts';
@@ -259,6 +261,15 @@ test('settings that the documents name exist', () => {
       .map(key => `${path}: ${key}`),
   );
   assert.deepEqual(unknown, []);
+});
+
+test('families that have no meaning here are none of ours, and what they point at is', () => {
+  for (const [name, answer] of Object.entries(familiesWithoutMeaning)) {
+    assert.ok(!(name in families), name);
+    for (const [family] of answer.matchAll(/\bsvc_\w+/g)) {
+      assert.ok(family.replace(/_count$/, '') in families, `${name} points at ${family}`);
+    }
+  }
 });
 
 test('the alerts of docs/cluster.md are those of the server', () => {

@@ -3,7 +3,7 @@
  * scrapes them. Source: docs/monitoring.md.
  */
 import {clusterFamilies, clusterFigures} from '#server/cluster/metrics.ts';
-import type {Figures} from '#server/monitoring/figures.ts';
+import type {Figures, Sample} from '#server/monitoring/figures.ts';
 import type {HttpContext} from '../context.ts';
 import {authenticate} from '../message/authentication.ts';
 import type {Exchange} from '../message/exchange.ts';
@@ -39,6 +39,20 @@ export function allFigures(context: HttpContext): Figures {
   return {
     ...timings?.figures(),
     ...administration.figures(),
+    ...connectionFigures(context),
     ...(cluster && clusterFamilies(clusterFigures(cluster.state()))),
+  };
+}
+
+function connectionFigures({acceptors}: HttpContext): Figures {
+  const byProtocol = (figure: 'open' | 'accepted' | 'refused'): Sample<number>[] =>
+    Object.entries(acceptors).map(([protocol, {counts}]) => ({
+      labels: [protocol],
+      value: counts[figure],
+    }));
+  return {
+    svc_network_connections_open: byProtocol('open'),
+    svc_network_connections_total: byProtocol('accepted'),
+    svc_network_connections_refused_total: byProtocol('refused'),
   };
 }
