@@ -6,7 +6,16 @@
  */
 
 const noGrpc = 'there is no gRPC port; rows of an answer are svc.server.httpQueryMaxResultRows';
+const noWire = 'the server speaks HTTP, and no wire protocol of another database yet';
 const inBackups = 'it is set in config/backup.json';
+const longReads = 'threads of long reads and searches are svc.scanWorkers';
+const noInserts = 'changes are read over /ws, and rows written by POST /batch';
+const whole =
+  'schema, users, groups and tokens travel in the log and in snapshots, as all data does';
+const peersStay = 'members keep their connections, and one that says nothing is made anew';
+const probes = 'a connection that says nothing is ended by svc.network.keepAliveTimeout';
+const driver = 'it is of another driver; what may be repeated the command line repeats';
+const product = 'it is of a service of another product';
 
 /** The reason by name, as the end of the sentence that begins with it. */
 export const settingsWithoutMeaning: Readonly<Record<string, string>> = {
@@ -68,14 +77,10 @@ export const settingsWithoutMeaning: Readonly<Record<string, string>> = {
   'svc.server.eventBusQueueSize':
     'changes are kept once for all readers, see svc.changes.bytesMax; what one has not read is ' +
     'bounded by svc.server.eventBusMaxPendingBytes',
-  'svc.server.logIncludeTrace': 'lines name their request by its id, traced or not',
-  'svc.server.restoreImportAllowLocalUrls':
-    'imports and restores read by the rules of LOAD CSV, see ' +
-    'svc.opencypher.loadCsv.allowFileUrls and svc.opencypher.loadCsv.blockedIpRanges',
   'svc.server.security.importBlockLocalNetworks':
-    'imports read by the rules of LOAD CSV, see svc.opencypher.loadCsv.blockedIpRanges',
+    'IMPORT DATABASE reads by the rules of LOAD CSV, see svc.opencypher.loadCsv.blockedIpRanges',
   'svc.server.security.importAllowedLocalPaths':
-    'imports read by the rules of LOAD CSV, see svc.opencypher.loadCsv.importDirectory',
+    'IMPORT DATABASE reads by the rules of LOAD CSV, see svc.opencypher.loadCsv.importDirectory',
   'svc.server.grpcQueryMaxResultRows': noGrpc,
   'svc.server.grpcStreamMaxMaterializedRows': noGrpc,
   'svc.server.grpcStreamWriteTimeoutMs': noGrpc,
@@ -88,4 +93,134 @@ export const settingsWithoutMeaning: Readonly<Record<string, string>> = {
   'svc.restore.threads': 'an archive is read on a thread of its own',
   'svc.queryMaxHeapRAM':
     'memory of statements is bounded by svc.queryMemoryTotalMax, of one by svc.queryMemoryMax',
+  'svc.queryScanReadAheadMaxRAM':
+    'memory of statements is bounded by svc.queryMemoryTotalMax, of one by svc.queryMemoryMax',
+  'svc.dumpConfigAtStartup': '`svc settings --all` prints the values in force',
+  'svc.test': 'tests take the place of parts, and of no production path',
+  'svc.log.impl': 'lines go to standard error; see svc.server.logFormat',
+  'svc.command.warningsEvery': 'a statement writes nothing into the log',
+  'svc.opencypher.idBucketBits': 'the number of a record holds bucket and position as they are',
+  'svc.instance.derived': 'who a server is follows from svc.ha.clusterName and svc.server.name',
+  'svc.sparseVectorScoringPoolThreads': longReads,
+  'svc.sparseVectorScoringQueueSize': longReads,
+  'svc.sparseVectorScoringMaxPartitions': longReads,
+  'svc.sparseVectorScoringTimeoutSeconds':
+    'a search ends as its statement, see svc.command.timeout',
+  'svc.vectorIndex.maxConcurrentRebuilds': longReads,
+  'svc.vectorIndex.nativeVectorization': 'distances are computed by the code of the server',
+  'svc.vectorIndex.rebuildPermitTimeoutMs': longReads,
+  'svc.network.sameServerErrorRetry': driver,
+  'svc.network.retryAfterMaxWait': driver,
+  'svc.network.remoteFetchConnectTimeout': 'a source that sends nothing is given up by itself',
+  'svc.network.remoteFetchReadTimeout': 'a source that sends nothing is given up by itself',
+  ...named('svc.network.socketKeepAlive', ['', 'Idle', 'Interval', 'Count'], probes),
+  'svc.serverMetrics.otlp.step': 'how often is svc.serverMetrics.otlp.period',
+  'svc.serverMetrics.tracing.endpoint':
+    'spans go where metrics go, see svc.serverMetrics.otlp.endpoint',
+  'svc.serverMetrics.tracing.excludedPaths': '/health and /ready make no spans',
+  'svc.serverMetrics.serviceName': 'resources are called svc, and by svc.server.name',
+  'svc.server.queryWarmUp': 'a start reads what an earlier one compiled',
+  'svc.server.startupRestoreSlotWaitMs':
+    'a start makes its databases before anybody asks for others',
+  'svc.server.httpTerminateOnClientDisconnect':
+    'a statement whose client has gone is always ended, unless it commits already',
+  'svc.server.httpContentSecurityPolicy': 'the one page, /docs, has no script of others',
+  'svc.server.httpContentSecurityPolicyReportOnly': 'the one page, /docs, has no script of others',
+  'svc.server.httpBodyContentDecompressedMaxSize': 'bodies are taken as they are, never inflated',
+  'svc.server.httpStreamingWriteTimeout':
+    'a client that reads nothing is given up after svc.network.socketTimeout',
+  'svc.server.wsInsertSessionExpireTimeout': noInserts,
+  'svc.server.wsMaxInsertFrameSize': noInserts,
+  'svc.server.wsMaxInsertChunkRows': noInserts,
+  'svc.server.wsMaxPendingControlBytes':
+    'what one reader has not read is bounded by svc.server.eventBusMaxPendingBytes',
+  'svc.ha.schemaIncrementalApply': whole,
+  'svc.ha.schemaDelta': whole,
+  'svc.ha.txSchemaCheck': 'a statement that a change of the schema overtook is always refused',
+  'svc.ha.securitySeedRetryTimeout': whole,
+  'svc.ha.securityConvergenceReadinessTimeout': whole,
+  'svc.ha.securityEntryCapabilityGate': 'no member writes what another one cannot read',
+  'svc.ha.logCacheSize': 'entries are read from the files of the log, which the system caches',
+  'svc.ha.addPeerProbeTimeout': 'a server that does not answer gets no vote',
+  'svc.ha.membershipChangeTimeout': 'a change of the members is tried for 90 seconds',
+  'svc.ha.snapshotCompressionLevel': 'files of a snapshot are compressed by the store already',
+  'svc.ha.proxyLongCommandTimeout':
+    'how long a follower waits for any command is svc.ha.proxyCommandTimeout',
+  'svc.ha.ratisCloseTimeoutMs': 'a stop as a whole has svc.server.shutdownTimeout',
+  'svc.ha.jvmPauseCloseThresholdMs': 'a pause closes nothing; a leader that was away steps back',
+  'svc.ha.divergedFollowerRecoveryDurationMs':
+    'it is svc.ha.stalledReplicaResyncDurationMs for every reason',
+  'svc.ha.grpcMaxConnectionIdleMs': peersStay,
+  'svc.ha.grpcMaxConnectionAgeMs': peersStay,
+  'svc.ha.grpcMaxConnectionAgeGraceMs': peersStay,
+  ...named('svc.support.', ['url', 'clientId', 'clientKey', 'autoRegister'], product),
+  ...named(
+    'svc.grpc.',
+    [
+      'enabled',
+      'host',
+      'port',
+      'mode',
+      'xds.port',
+      'tls.enabled',
+      'tls.cert',
+      'tls.key',
+      'maxMessageSize',
+      'maxMetadataSize',
+      'reflection.enabled',
+      'health.enabled',
+      'compression.enabled',
+      'compression.force',
+      'compression.type',
+      'tx.maxIdleMs',
+      'tx.maxAgeMs',
+      'tx.reaperPeriodMs',
+      'maxConcurrentTransactions',
+      'maxConcurrentTransactionsPerPrincipal',
+    ],
+    noGrpc,
+  ),
+  ...named(
+    'svc.postgres.',
+    ['host', 'port', 'ssl', 'debug', 'quotedIdentifiers', 'maxParamSize', 'queryMaxRows'],
+    noWire,
+  ),
+  ...named(
+    'svc.bolt.',
+    [
+      'host',
+      'port',
+      'ssl',
+      'debug',
+      'routing.ttl',
+      'defaultDatabase',
+      'maxConnections',
+      'websocket.maxFrameSize',
+      'maxMessageSize',
+      'packstream.maxValueLength',
+      'packstream.maxElements',
+      'packstream.maxDepth',
+      'maxOpenStreams',
+    ],
+    noWire,
+  ),
+  ...named(
+    'svc.redis.',
+    [
+      'host',
+      'port',
+      'tls',
+      'defaultDatabase',
+      'maxMultiBulkDepth',
+      'maxMultiBulkLength',
+      'maxBulkLength',
+    ],
+    noWire,
+  ),
+  ...named('svc.mongo.', ['host', 'port'], noWire),
+  'svc.gremlin.port': noWire,
 };
+
+function named(prefix: string, names: readonly string[], reason: string): Record<string, string> {
+  return Object.fromEntries(names.map(name => [`${prefix}${name}`, reason]));
+}

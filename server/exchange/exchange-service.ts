@@ -92,6 +92,8 @@ interface ImportOrder {
   /** Undefined when nothing but probes are asked. */
   readonly database: string | undefined;
   readonly tell: Tell;
+  /** A command of root makes the database, and no statement fills it. */
+  readonly isCommand: boolean;
 }
 
 /** Entries of about this size are committed; smaller when the log takes less. */
@@ -141,7 +143,7 @@ export class ExchangeService implements Transfers {
     tell: Tell,
   ): Promise<ImportAnswer> {
     const parts = importParts(request.from, request.options);
-    return await this.#import({who, database, tell}, parts);
+    return await this.#import({who, database, tell, isCommand: false}, parts);
   }
 
   /** Into a new database, which gets its name when all of the sources are in it. */
@@ -158,9 +160,9 @@ export class ExchangeService implements Transfers {
       throw new Refusal('database.exists', `Database '${database}' already exists`);
     }
     if (parts.some(({options}) => options.probeOnly)) {
-      return await this.#import({who, database: undefined, tell}, parts);
+      return await this.#import({who, database: undefined, tell, isCommand: true}, parts);
     }
-    return await this.#importHidden({who, database, tell}, parts);
+    return await this.#importHidden({who, database, tell, isCommand: true}, parts);
   }
 
   /**
@@ -220,17 +222,19 @@ export class ExchangeService implements Transfers {
 
   async #withCopy<T>(address: string, work: (path: string) => Promise<T>): Promise<T> {
     const {sourceReader, settings} = this.#options;
+    const readsEverywhere = this.#commandsReadEverywhere;
+    const asker = {mayReadFiles: true, isRoot: true, readsEverywhere};
     const path = this.newPath();
     try {
-      await copyAddress(
-        address,
-        new RequestSources(sourceReader, settings, {mayReadFiles: true, isRoot: true}),
-        path,
-      );
+      await copyAddress(address, new RequestSources(sourceReader, settings, asker), path);
       return await work(path);
     } finally {
       rmSync(path, {force: true});
     }
+  }
+
+  get #commandsReadEverywhere(): boolean {
+    return this.#options.settings().get('svc.server.restoreImportAllowLocalUrls');
   }
 
   /** Where a file that is sent may lie until its import. */
@@ -266,7 +270,7 @@ export class ExchangeService implements Transfers {
   async #import(order: ImportOrder, parts: readonly Part[]): Promise<ImportAnswer> {
     const answers: ImportAnswer[] = [];
     for (const part of parts) {
-      const source = await this.#open(order.who, part.from);
+      const source = await this.#open(order, part.from);
       try {
         answers.push(await this.#importPart(order, source, part.options));
       } finally {
@@ -326,11 +330,12 @@ export class ExchangeService implements Transfers {
     }
   }
 
-  async #open(who: Principal, from: Part['from']): Promise<ImportSource> {
+  async #open({who, isCommand}: ImportOrder, from: Part['from']): Promise<ImportSource> {
     if (typeof from !== 'string') return await openSent(from.name, from.path);
     const {sourceReader, settings, keep} = this.#options;
+    const readsEverywhere = isCommand && this.#commandsReadEverywhere;
     // Who imports may change security: whoever calls has asked.
-    const asker = {mayReadFiles: true, isRoot: who.root, memory: keep(who)};
+    const asker = {mayReadFiles: true, isRoot: who.root, readsEverywhere, memory: keep(who)};
     const sources = new RequestSources(sourceReader, settings, asker);
     try {
       const source = await openAddress(from, sources, this.newPath());

@@ -99,16 +99,23 @@ test('a file that is no JSON object is refused with its path', () => {
 });
 
 test('default databases are read with their users', () => {
-  assert.deepEqual(parseDefaultDatabases(' a ; b[ann:secret:1,bob:x] '), [
-    {name: 'a', users: []},
+  assert.deepEqual(parseDefaultDatabases(' a ; b[ann:secret:1,bob:x] ; c[]{restore:c.zip}'), [
+    {name: 'a', users: [], data: undefined},
     {
       name: 'b',
       users: [
-        {name: 'ann', password: 'secret:1'},
-        {name: 'bob', password: 'x'},
+        {name: 'ann', secret: 'secret:1'},
+        {name: 'bob', secret: 'x'},
       ],
+      data: undefined,
     },
+    {name: 'c', users: [], data: {way: 'restore', address: 'c.zip'}},
   ]);
+  const [imported] = parseDefaultDatabases('d[]{import:https://example.org/a.csv}');
+  assert.deepEqual(imported?.data, {way: 'import', address: 'https://example.org/a.csv'});
+  for (const wrong of ['a[]{}', 'a[]{drop:x}', 'a[]{import:}', 'a{import:x', 'a[b:c]{import:x}y']) {
+    assert.throws(() => parseDefaultDatabases(wrong), /defaultDatabases/, wrong);
+  }
 });
 
 test('a wrong list of default databases is refused without its passwords', () => {

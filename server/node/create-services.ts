@@ -15,10 +15,12 @@ import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import {processMemory} from '#server/platform/real/process-memory.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import type {createLogger} from '#server/platform/real/logger.ts';
+import type {TraceScope} from '#server/platform/trace-scope.ts';
 import {HealthMonitor} from '#server/monitoring/health-monitor.ts';
 import {MetricsDump} from '#server/monitoring/metrics-dump.ts';
 import type {ServerEvents} from '#server/monitoring/server-events.ts';
 import {AskedMembers} from '#server/protocols/http/relay/asked-members.ts';
+import {MemberChanges} from '#server/protocols/http/relay/member-changes.ts';
 import {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
 import {
   type ClusterWays,
@@ -27,7 +29,7 @@ import {
 } from '#server/protocols/http/relay/cluster-ways.ts';
 import type {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
-import type {MemberRequests} from '#server/administration/member-requests.ts';
+import {type ReplicaHealth, statusesOf} from '#server/cluster/replica-health.ts';
 import {DatabaseDigests} from '#server/session/database-digests.ts';
 import {Security, type SecurityDocument} from '#server/security/security.ts';
 import {Scheduler} from '#server/schedule/scheduler.ts';
@@ -37,6 +39,7 @@ import type {Engine} from '#server/engine/engine.ts';
 import {ServerAdministration} from './administration.ts';
 import {StoreCompactions} from './compaction/store-compactions.ts';
 import type {ClusterNode} from './cluster/cluster-node.ts';
+import {peerAt} from './cluster/cluster-plan.ts';
 import type {TrustStore} from './keys/trust-store.ts';
 import type {JoinProbe} from './cluster/join-probe.ts';
 import {createServerExchange} from './backup/server-exchange.ts';
@@ -78,6 +81,7 @@ export interface Parts extends Pick<Configuration, 'kept'> {
   readonly trust: TrustStore;
   readonly inForce: SettingsHolder;
   readonly logger: Logger;
+  readonly scope: TraceScope;
   readonly events: ServerEvents;
   readonly prompt: PasswordPrompt;
   /** Hears of every request to the service. */
@@ -96,8 +100,6 @@ export interface Services {
   readonly archives: ServerBackups;
   readonly scheduler: Scheduler;
   readonly exchanges: ExchangeService;
-  /** Asks single members of the cluster; undefined on a server alone. */
-  readonly members: MemberRequests | undefined;
   /** Undefined in a build without it. */
   readonly agents: AgentModule | undefined;
   /** Resolves with the reason when somebody asks the server to stop. */
@@ -123,7 +125,6 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
   const settings = (): Settings => administration.settings();
   parts.inForce.settings = settings;
   const {cluster} = means;
-  const members = cluster && new AskedMembers(cluster, parts.peerClient);
   // Each knows the other: a dropped user's sessions end, a session asks what its user may do.
   const security: Security = new Security({
     ...means,
@@ -134,7 +135,7 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
     },
     settings,
     endSessionsOf: (user, reason) => service.endSessionsOf(user, reason),
-    loginMembers: members,
+    loginMembers: cluster && new AskedMembers(cluster, parts.peerClient),
   });
   const serverName = given.get('svc.server.name');
   const digests = new DatabaseDigests({engine, timers: means.timers, serverName});
@@ -176,7 +177,7 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
     administration,
   });
   const served = {service, security, administration, agents, ways, scheduler};
-  return {...served, digests, copies, members, archives, exchanges, stop};
+  return {...served, digests, copies, archives, exchanges, stop};
 }
 
 /** Undefined: long reads run on the network thread. */
@@ -216,6 +217,25 @@ function createAdministration(
     settings: given,
     kept,
     shutdown,
+  });
+}
+
+/** How administrators change the members; undefined: a server alone. */
+export function createMemberChanges(
+  given: Settings,
+  {peerClient}: Parts,
+  {
+    cluster,
+    replicaHealth,
+  }: Pick<StartDependencies, 'cluster'> & {readonly replicaHealth?: ReplicaHealth | undefined},
+): MemberChanges | undefined {
+  if (cluster === undefined) return undefined;
+  const replicaStatus = statusesOf(replicaHealth);
+  return new MemberChanges({
+    cluster,
+    peerClient,
+    replicaStatus,
+    peerAt: entry => peerAt(given, entry),
   });
 }
 

@@ -1,9 +1,12 @@
 /**
  * Databases that a start creates where they are missing: the sample one and those named in
- * `svc.server.defaultDatabases` (`name[user:password,...];...`).
+ * `svc.server.defaultDatabases`, `name[user:password:group,...]{import:address};...`.
+ *
+ * What is there already is left as it is, its data and its users: a restart throws nothing away.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
+import type {ExchangeService} from '#server/exchange/exchange-service.ts';
 import type {Security} from '#server/security/security.ts';
 import type {SessionService} from '#server/session/service.ts';
 import type {Principal} from '#server/security/principal.ts';
@@ -15,8 +18,10 @@ interface Parts {
   readonly engine: Engine;
   readonly service: SessionService;
   readonly security: Security;
+  readonly exchanges: Pick<ExchangeService, 'importNew' | 'restoreFrom'>;
 }
 
+/** @throws {Refusal} `start.refused`, and what an import or a restore is refused with. */
 export async function createDefaultDatabases(settings: Settings, parts: Parts): Promise<void> {
   const root = parts.security.principalOf('root');
   if (root === undefined) throw new Refusal('start.refused', 'there is no user root');
@@ -31,7 +36,10 @@ export async function createDefaultDatabases(settings: Settings, parts: Parts): 
 
 interface DefaultDatabase {
   readonly name: string;
-  readonly users: readonly {readonly name: string; readonly password: string}[];
+  /** `secret`: the password, and behind its last colon a group, if it is the name of one. */
+  readonly users: readonly {readonly name: string; readonly secret: string}[];
+  /** Where its data come from; undefined: it begins empty. */
+  readonly data: {readonly way: 'import' | 'restore'; readonly address: string} | undefined;
 }
 
 /** @throws {Refusal} `start.refused` for a text of another form. */
@@ -41,7 +49,7 @@ export function parseDefaultDatabases(text: string): readonly DefaultDatabase[] 
     .map(part => part.trim())
     .filter(part => part !== '')
     .map(part => {
-      const [, name, users] = /^([^[\]]+)(?:\[([^\]]*)\])?$/.exec(part) ?? [];
+      const [, name, users, data] = form.exec(part) ?? [];
       if (name === undefined) throw badDefault(text);
       const entries = (users ?? '').split(',').filter(entry => entry.trim() !== '');
       return {
@@ -49,30 +57,62 @@ export function parseDefaultDatabases(text: string): readonly DefaultDatabase[] 
         users: entries.map(entry => {
           const at = entry.indexOf(':');
           if (at < 1) throw badDefault(text);
-          return {name: entry.slice(0, at).trim(), password: entry.slice(at + 1)};
+          return {name: entry.slice(0, at).trim(), secret: entry.slice(at + 1)};
         }),
+        data: data === undefined ? undefined : dataIn(data, text),
       };
     });
 }
 
+const form = /^([^[\]{}]+)(?:\[([^\]]*)\])?\s*(?:\{([^}]*)\})?$/;
+
+function dataIn(data: string, text: string): DefaultDatabase['data'] {
+  const [, way, address] = /^\s*(import|restore):(.+)$/.exec(data) ?? [];
+  if ((way !== 'import' && way !== 'restore') || address === undefined) throw badDefault(text);
+  return {way, address: address.trim()};
+}
+
 function badDefault(text: string): Refusal {
-  const shown = text.replaceAll(/:[^,\]]*/g, ':*****');
+  const shown = text.replaceAll(/:[^,\]}]*/g, ':*****');
   return new Refusal(
     'start.refused',
-    `svc.server.defaultDatabases is '${shown}': expected name[user:password,...];...`,
+    `svc.server.defaultDatabases is '${shown}': expected ` +
+      'name[user:password:group,...]{import:address};..., where the group, the users and what ' +
+      'is imported, or restored, may be left out',
   );
 }
 
 async function createMissing(
-  {engine, service, security}: Parts,
+  parts: Parts,
   root: Principal,
-  {name, users}: DefaultDatabase,
+  {name, users, data}: DefaultDatabase,
 ): Promise<void> {
-  if (engine.status(name) === undefined) await service.createDatabase(root, name);
+  const {engine, service, security, exchanges} = parts;
+  if (engine.status(name) === undefined) {
+    if (data === undefined) await service.createDatabase(root, name);
+    else if (data.way === 'import') {
+      await exchanges.importNew(root, name, {from: data.address, options: new Map()}, () => {});
+    } else {
+      const target = {target: name, overwrite: false, password: undefined};
+      await exchanges.restoreFrom(data.address, target, () => {});
+    }
+  }
   for (const user of users) {
     if (security.principalOf(user.name) !== undefined) continue;
-    await security.createUser({...user, databases: {[name]: ['admin']}});
+    const {password, group} = secretOf(security, name, user.secret);
+    await security.createUser({name: user.name, password, databases: {[name]: [group]}});
   }
+}
+
+function secretOf(
+  security: Security,
+  database: string,
+  secret: string,
+): {readonly password: string; readonly group: string} {
+  const at = secret.lastIndexOf(':');
+  const group = secret.slice(at + 1).trim();
+  if (at < 1 || !security.hasGroup(database, group)) return {password: secret, group: 'admin'};
+  return {password: secret.slice(0, at), group};
 }
 
 async function createSample({service}: Parts, root: Principal, database: string): Promise<void> {

@@ -3,9 +3,10 @@
  * database stops nothing.
  */
 import assert from 'node:assert/strict';
-import {mkdirSync, readdirSync, statSync} from 'node:fs';
+import {mkdirSync, readdirSync, statSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
+import {Client} from '#server/client/client.ts';
 import {freePort, startServer, temporaryRoot} from '#server/testing/worlds/server-process.ts';
 
 test('M7, M10: all files are its ownerâ€™s alone, and lost+found is passed over', async () => {
@@ -78,5 +79,45 @@ test('M7: so are backups, exports, imports, settings, indexes and the profilerâ€
     }
   } finally {
     client.close();
+  }
+});
+
+test('default databases begin with a file or an archive, once, and with their users', async () => {
+  const root = temporaryRoot('default-databases');
+  const file = join(root, 'people.csv');
+  writeFileSync(file, 'name\nAda\nBea\n');
+  const port = await freePort();
+  const start = (databases: string) =>
+    startServer({
+      root,
+      port,
+      settings: {
+        'svc.server.defaultDatabases': databases,
+        'svc.server.restoreImportAllowLocalUrls': true,
+      },
+    });
+  const first = await start(`made[]{import:${file}}`);
+  const client = first.client();
+  const count = 'SELECT count(*) AS n FROM Document';
+  try {
+    assert.deepEqual((await client.query('made', count)).result, [{n: 2}]);
+    const {backupFile} = await client.serverCommand('trigger backup made');
+    await first.stop();
+    const archive = join(root, 'backups/made', String(backupFile));
+    const list = `made[]{import:${file}};copy[anna:her:password:readonly]{restore:${archive}}`;
+    await using second = await start(list);
+    for (const name of ['made', 'copy']) {
+      assert.deepEqual((await client.query(name, count)).result, [{n: 2}], name);
+    }
+    const anna = new Client({
+      url: second.url,
+      credentials: {kind: 'basic', user: 'anna', password: 'her:password'},
+    });
+    assert.deepEqual((await anna.query('copy', count)).result, [{n: 2}]);
+    await assert.rejects(anna.command('copy', 'INSERT INTO Document SET n = 1'), /not allowed/);
+    anna.close();
+  } finally {
+    client.close();
+    await first.dispose();
   }
 });

@@ -16,7 +16,6 @@ import {createMachine} from '#server/platform/real/machine.ts';
 import {hasProcessorQuota} from '#server/platform/real/processor-quota.ts';
 import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
-import {createLogger} from '#server/platform/real/logger.ts';
 import {EventFiles} from '#server/monitoring/event-files.ts';
 import type {Figures} from '#server/monitoring/figures.ts';
 import {ServerEvents} from '#server/monitoring/server-events.ts';
@@ -52,6 +51,7 @@ import {startCommitThreads} from './commit/commit-threads.ts';
 import type {Configuration} from './configuration.ts';
 import {checkPlugins} from './modules/plugins.ts';
 import type {AgentStreams} from './modules/agent-module.ts';
+import {createServerLog} from './monitoring/server-logger.ts';
 import {dataPathsIn} from './data-paths.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {keepMemorySmall, threadBusyShare} from './runtime/heap-trimmer.ts';
@@ -60,6 +60,7 @@ import {firstRootPassword, type PasswordPrompt} from './root-password.ts';
 import {offerIdleClass} from './threads/priority.ts';
 import {version} from './version.ts';
 import {
+  createMemberChanges,
   createServices,
   type Logger,
   type Parts,
@@ -103,23 +104,10 @@ export async function startServer(
   checkPlugins(settings);
   const inForce: SettingsHolder = {settings: () => settings};
   const events = new ServerEvents(() => Date.now());
-  const logger = events.tee(
-    createLogger({
-      level: () => inForce.settings().get('svc.log.level'),
-      format: logFormat(settings),
-      fields: {node: settings.get('svc.server.name')},
-    }),
-  );
-  for (const {key, origin, reason} of passedOver) {
-    logger.log('warn', 'setting.without-meaning', {
-      setting: key,
-      origin,
-      reason: `${key}: ${reason}`,
-    });
-  }
+  const {logger, scope} = createServerLog(settings, inForce, events, passedOver);
   const front = await openStartFront(settings, logger);
   try {
-    return await startBehind(front, settings, {events, logger, prompt, inForce, kept});
+    return await startBehind(front, settings, {events, logger, scope, prompt, inForce, kept});
   } catch (error) {
     front.close();
     throw error;
@@ -130,7 +118,7 @@ export async function startServer(
 async function startBehind(
   front: StartFront,
   settings: Settings,
-  given: Pick<Parts, 'events' | 'logger' | 'prompt' | 'inForce' | 'kept'>,
+  given: Pick<Parts, 'events' | 'logger' | 'scope' | 'prompt' | 'inForce' | 'kept'>,
 ): Promise<RunningServer> {
   const {logger, inForce} = given;
   const rootPath = resolve(settings.get('svc.server.rootPath'));
@@ -171,13 +159,6 @@ async function startBehind(
     await engine.close();
     throw error;
   }
-}
-
-/** On a terminal for people, elsewhere for machines. */
-function logFormat(settings: Settings): 'json' | 'text' {
-  const format = settings.get('svc.server.logFormat');
-  if (format !== 'auto') return format === 'text' ? 'text' : 'json';
-  return process.stderr.isTTY === true ? 'text' : 'json';
 }
 
 function engineSettings(settings: Settings, inForce: SettingsHolder): EngineSettings {
@@ -279,10 +260,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   const {clock, timers} = means;
   const services = createServices(given, parts, means);
   const {service, stop} = services;
-  // In a cluster its leader's work.
-  if (parts.cluster === undefined) await writeFirst(given, parts, services, parts.prompt);
-  await services.archives.backups.start();
-  await services.exchanges.start(parts.cluster === undefined);
+  await beginServices(given, parts, services);
   warnOfMetrics(given, logger);
   const watch = watchCluster(given, parts, services, means);
   const telemetry = createTelemetry(given, parts, means, () => http.figures());
@@ -436,11 +414,11 @@ function watchCluster(
 
 function createTelemetry(
   settings: Settings,
-  {logger}: Parts,
+  {logger, scope}: Parts,
   means: StartDependencies,
   figures: () => Figures,
 ): Telemetry {
-  return new Telemetry({...means, settings, logger, version, figures});
+  return new Telemetry({...means, settings, logger, scope, version, figures});
 }
 
 function createHttp(
@@ -460,7 +438,7 @@ function createHttp(
     authorities: () => parts.trust.authorities,
     snapshots: parts.cluster?.snapshots?.shelf,
     copies: services.copies,
-    members: services.members,
+    members: createMemberChanges(given, parts, means),
     placement: services.ways?.placement,
     backups: services.archives.backups,
     scheduler: services.scheduler,
@@ -488,15 +466,35 @@ function warnOfMetrics(given: Settings, logger: Logger): void {
   logger.log('warn', 'setting.without-effect', {setting, reason});
 }
 
+async function beginServices(given: Settings, parts: Parts, services: Services): Promise<void> {
+  // In a cluster its leader writes them.
+  const isAlone = parts.cluster === undefined;
+  if (isAlone) await writeRoot(given, services, parts.prompt);
+  await services.archives.backups.start();
+  await services.exchanges.start(isAlone);
+  if (isAlone) await writeDatabases(given, parts, services);
+}
+
 /** What a server or a cluster begins with: root, and the databases that the settings name. */
-async function writeFirst(
+async function writeFirst(given: Settings, parts: Parts, services: Services): Promise<void> {
+  await writeRoot(given, services, nobodyToAsk);
+  await writeDatabases(given, parts, services);
+}
+
+async function writeRoot(
   given: Settings,
-  {engine}: Parts,
-  {service, security}: Services,
+  {security}: Services,
   prompt: PasswordPrompt,
 ): Promise<void> {
   if (!security.hasRoot) await security.ensureRoot(await firstRootPassword(given, prompt));
-  await createDefaultDatabases(given, {engine, service, security});
+}
+
+async function writeDatabases(
+  given: Settings,
+  {engine}: Parts,
+  {service, security, exchanges}: Services,
+): Promise<void> {
+  await createDefaultDatabases(given, {engine, service, security, exchanges});
 }
 
 /** What becomes of the rest when the engine fails, or another server's entry is executed. */
@@ -509,7 +507,7 @@ function followEngine(given: Settings, parts: Parts, services: Services): void {
     Promise.all([backups.leads(), services.exchanges.sweep()]).catch((error: unknown) => {
       logger.log('error', 'database.not-swept', {error});
     });
-    writeFirst(given, parts, services, nobodyToAsk).catch((error: unknown) => {
+    writeFirst(given, parts, services).catch((error: unknown) => {
       logger.log('error', 'cluster.not-begun', {error});
     });
   };

@@ -403,6 +403,11 @@ export class Security {
     return plainGroups(this.#groups);
   }
 
+  /** Whether the name means a group in the database, by its own rules or those of `*`. */
+  hasGroup(database: string, name: string): boolean {
+    return [database, '*'].some(scope => this.#groups.get(scope)?.has(name) === true);
+  }
+
   /**
    * Creates or replaces a group.
    *

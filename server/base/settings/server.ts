@@ -80,7 +80,17 @@ export const serverRows = {
     scope: 'server',
     dynamic: false,
     description:
-      'Databases to create at start where missing: name[user:password,...] parts joined by ;.',
+      'Databases to create at start where missing: name[user:password:group,...]{import:address} ' +
+      'parts joined by ; (import-export.md).',
+  },
+  'svc.server.restoreImportAllowLocalUrls': {
+    type: 'boolean',
+    default: false,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Whether restore database, import database and svc.server.defaultDatabases may read files ' +
+      'of this machine and addresses of private networks.',
   },
   'svc.server.sampleDatabase': {
     type: 'string',

@@ -31,6 +31,7 @@ import recorded from '../conformance/http-baseline.json' with {type: 'json'};
 import {type Tolerance, tolerances} from '../conformance/suite.ts';
 import {type StatusRow, statusOf} from '#server/protocols/http/message/status.ts';
 import {contentsOf, linkTo} from './contents.ts';
+import {familiesWithoutMeaning} from './families-elsewhere.ts';
 import {httpReference} from './http-reference.ts';
 
 /** The generated pages by their path; `code` is every source but the table of settings itself. */
@@ -123,11 +124,20 @@ function settingsPage(code: string): string {
     `## ${withoutMeaning}`,
     'Names of other systems that have no meaning here are passed over; the log warns of each ' +
       'once, as `setting.without-meaning`. A command that sets one is refused:',
-    list(Object.entries(settingsWithoutMeaning).map(([key, reason]) => `\`${key}\`: ${reason}`)),
+    list(passedOver()),
   ]);
 }
 
 const withoutMeaning = 'Without meaning';
+
+/** Names with one and the same reason stand together. */
+function passedOver(): readonly string[] {
+  const byReason = Map.groupBy(Object.entries(settingsWithoutMeaning), ([, reason]) => reason);
+  return Array.from(
+    byReason,
+    ([reason, rows]) => `${rows.map(([key]) => `\`${key}\``).join(', ')}: ${reason}`,
+  );
+}
 
 function typeOf(row: SettingRow): string {
   switch (row.type) {
@@ -159,10 +169,22 @@ function metricsPage(): string {
   ]);
   return page('Metrics', [
     'Every metric family of `GET /prometheus`, and of the metrics that are pushed. What to watch ' +
-      'of them, how to scrape them and what takes the place of names of other systems: ' +
-      '[monitoring](monitoring.md). A histogram `x` is told as `x_bucket`, `x_sum`, `x_count`. ' +
-      'Names and labels stay as they are once they are released.',
+      'of them and how to scrape them: [monitoring](monitoring.md). A histogram `x` is told as ' +
+      '`x_bucket`, `x_sum`, `x_count`. Names and labels stay as they are once they are released.',
     table(['family', 'kind', 'labels', 'unit', 'what it is'], rows),
+    '## Names of other systems',
+    'Svc keeps its data in RocksDB and a log, without pages of its own. Families of other ' +
+      'systems that speak of such things do not exist here; look at these instead:',
+    table(['family', 'look at'], familiesElsewhere()),
+  ]);
+}
+
+/** Names with one and the same answer stand together. */
+function familiesElsewhere(): readonly (readonly string[])[] {
+  const byAnswer = Map.groupBy(Object.entries(familiesWithoutMeaning), ([, answer]) => answer);
+  return Array.from(byAnswer, ([answer, rows]) => [
+    rows.map(([name]) => `\`${name}\``).join(', '),
+    answer.replaceAll(/svc_\w+/g, '`$&`'),
   ]);
 }
 
@@ -212,6 +234,12 @@ function differencesPage(): string {
     ...differenceTables(recorded),
     'These are of parts that are not there, or of another product, and are passed over:',
     table(['exchange', 'why'], exchangeRows(recorded.skipped)),
+    'What no exchange records: `disconnect cluster` takes the server out of its cluster, as ' +
+      '`POST /cluster/leave` does. There it stops consensus on that server alone, which stays a ' +
+      'member that the others count, and comes back with its next start; here it stays out until ' +
+      '`connect cluster` adds it, so that those who stay need one vote less. A database of ' +
+      '`svc.server.defaultDatabases` with `{restore:..}` is restored where it is missing; there ' +
+      'each start throws away what was written since.',
     '## Agents (MCP)',
     'What differs for a client tells [the page of the tool server](mcp.md#what-differs-elsewhere).',
     ...differenceTables(agents),

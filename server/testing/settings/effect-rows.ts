@@ -134,7 +134,10 @@ export const effects: Readonly<Record<string, Rows>> = {
     'svc.server.rootPassword': 'root has it after the first start',
     'svc.server.rootPasswordPath': 'root has that of the file',
   },
-  'server/node/files.e2e.test.ts': {'svc.server.defaultDatabases': 'they are there'},
+  'server/node/files.e2e.test.ts': {
+    'svc.server.defaultDatabases': 'they are there, with their data and users',
+    'svc.server.restoreImportAllowLocalUrls': 'a file of this machine is imported',
+  },
   'server/node/backup/backup.e2e.test.ts': {'svc.server.sampleDatabase': 'it has its data'},
   'server/node/start-front.e2e.test.ts': {
     'svc.ssl.enabled': 'HTTPS answers',
@@ -183,6 +186,7 @@ export const effects: Readonly<Record<string, Rows>> = {
     'svc.dumpMetricsEvery': 'metrics are logged that often',
   },
   'server/node/monitoring/telemetry.e2e.test.ts': {
+    'svc.server.logIncludeTrace': 'lines of text name their trace',
     'svc.serverMetrics.otlp.enabled': 'a collector gets metrics',
     'svc.serverMetrics.otlp.endpoint': 'at this address',
     'svc.serverMetrics.otlp.headers': 'with these headers',
