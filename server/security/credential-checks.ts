@@ -10,6 +10,7 @@ import {hash} from 'node:crypto';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import {LateTurns} from './late-turns.ts';
 import {Lockout} from './lockout.ts';
 import type {PasswordHasher} from './passwords.ts';
 import type {Principal} from './principal.ts';
@@ -47,6 +48,7 @@ const tokenPrefixLength = 11;
 export class CredentialChecks {
   readonly #options: CredentialChecksOptions;
   readonly #lockout: Lockout;
+  readonly #refusals: LateTurns;
   readonly #verifiedKey: string;
   readonly #verified = new Map<string, Verified>();
   readonly #underCheck = new Map<string, Promise<Principal>>();
@@ -56,6 +58,7 @@ export class CredentialChecks {
   constructor(options: CredentialChecksOptions) {
     this.#options = options;
     this.#lockout = new Lockout(options.clock);
+    this.#refusals = new LateTurns(options);
     const key = Buffer.alloc(32);
     options.random.fill(key);
     this.#verifiedKey = key.toString('base64');
@@ -78,8 +81,8 @@ export class CredentialChecks {
   /**
    * The user of a name and a password. A promise unless they were right a short while ago.
    *
-   * A refusal comes late (`svc.security.failureDelay`), whatever its reason: who guesses waits
-   * between two guesses, and takes next to nothing from others meanwhile.
+   * A refusal comes late (`svc.security.failureDelay`) and behind others, whatever its reason: who
+   * guesses waits between two guesses, and takes next to nothing from others meanwhile.
    *
    * @param source - Address that they come from; empty for a connection that is trusted already.
    * @throws {Refusal} `security.unauthenticated`, `security.locked`, `admission.full`.
@@ -103,9 +106,8 @@ export class CredentialChecks {
   }
 
   async #refuse(reason: unknown): Promise<never> {
-    const {timers, settings} = this.#options;
-    const delay = settings().get('svc.security.failureDelay');
-    if (delay > 0) await new Promise<void>(resolve => void timers.after(delay, resolve));
+    const delay = this.#options.settings().get('svc.security.failureDelay');
+    if (delay > 0) await this.#refusals.after(delay);
     throw reason;
   }
 

@@ -18,6 +18,7 @@ import type {Administration} from '#server/session/administration.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import type {LocalHealth} from '#server/cluster/local-health.ts';
 import type {ReplicaHealth} from '#server/cluster/replica-health.ts';
+import {LateTurns} from '#server/security/late-turns.ts';
 import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Service} from '#server/session/session.ts';
@@ -103,6 +104,8 @@ export class HttpContext {
   /** Commands that run without anybody waiting for their answer. */
   backgroundCount = 0;
   readonly backgroundPlaces = new BackgroundPlaces();
+  /** When refusals are told of what is beyond a share. */
+  readonly lateTurns: LateTurns;
   /** Bytes of large answers held now, by everybody together. */
   heldBytes = 0;
   /** The begin of every request id that this server makes. */
@@ -124,6 +127,7 @@ export class HttpContext {
     this.origins = new AllowedOrigins(this.settings.get('svc.server.httpCorsOrigins'));
     const {placement} = options;
     this.gateway = placement && new LeaderGateway(this, placement);
+    this.lateTurns = new LateTurns(options);
     this.#timings = new RequestTimings(() => options.clock.monotonic());
     this.meters = new Meters({...options, counts: () => this.#timings.counts()});
     const prefix = Buffer.alloc(8);

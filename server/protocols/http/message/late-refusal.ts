@@ -33,13 +33,12 @@ export function lateRefusal(
 
 /** Works like `lateRefusal` for a refusal that the leader has marked. */
 export function heldBack(
-  {settings, options, isStopping}: HttpContext,
+  {settings, lateTurns, isStopping}: HttpContext,
   caller: Principal | undefined,
 ): Promise<void> | undefined {
   if (caller === undefined || caller.root || isStopping) return undefined;
   const delay = settings.get('svc.security.failureDelay');
-  if (delay === 0) return undefined;
-  return new Promise(resolve => void options.timers.after(delay, resolve));
+  return delay === 0 ? undefined : lateTurns.after(delay);
 }
 
 /** What tells the member that relayed a request to wait with the refusal; flat. */
