@@ -42,6 +42,7 @@ before(async () => {
       onProgress: () => {},
       monotonic: () => 0,
       pause: async () => {},
+      giveWay: async () => {},
       deflate: async piece => deflatePiece(piece),
     };
     await writeArchive({...order, bytesPerSecond: undefined}, means);

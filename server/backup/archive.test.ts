@@ -60,6 +60,7 @@ const quiet: ArchiveMeans = {
   onProgress: () => {},
   monotonic: () => 0,
   pause: async () => {},
+  giveWay: async () => {},
   deflate: async piece => deflatePiece(piece),
 };
 

@@ -54,6 +54,8 @@ export interface ArchiveMeans {
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   readonly pause: (ms: number) => Promise<void>;
+  /** Resolves when the next piece may be taken, by what else there is to do (pace.ts). */
+  readonly giveWay: () => Promise<void>;
   /** On another thread; called so often at once as the order has threads. */
   readonly deflate: Deflate;
 }
@@ -153,6 +155,7 @@ class ArchiveWriter {
     const piece = this.#memory.next();
     for (let at = 0; at < source.bytes; at += pieceBytes) {
       checksum = crc32(source.read(piece, at), checksum);
+      await this.#means.giveWay();
     }
     await this.#output.write(this.#headers.stored({...source.facts, checksum}));
     for (let at = 0; at < source.bytes; at += pieceBytes) {
@@ -183,6 +186,7 @@ class ArchiveWriter {
   async #advance(bytes: number): Promise<void> {
     this.done += bytes;
     this.#means.onProgress(this.done, this.#total);
+    await this.#means.giveWay();
     const {bytesPerSecond} = this.#order;
     if (bytesPerSecond === undefined) return;
     const due = this.#startedAt + (this.done / bytesPerSecond) * 1_000;

@@ -5,7 +5,12 @@ import type {ArchiveOrder} from '#server/backup/write-archive.ts';
 
 /** What a thread begins with. */
 export type ArchiveWork =
-  | {readonly kind: 'write'; readonly order: ArchiveOrder}
+  | {
+      readonly kind: 'write';
+      readonly order: ArchiveOrder;
+      /** How busy the network thread is (busy-share.ts). */
+      readonly busyShare: SharedArrayBuffer;
+    }
   | {readonly kind: 'read'; readonly order: ReadOrder};
 
 export type ArchiveNews =
@@ -34,4 +39,10 @@ export function receivedFailure({code, message, detail}: SentFailure): Error {
   return code === undefined
     ? new Corruption(message, detail)
     : new Refusal(code, message, {detail});
+}
+
+/** A piece that was deflated, and the processor time that its thread took since the last one. */
+export interface DeflatedPiece {
+  readonly bytes: Uint8Array;
+  readonly cpuMs: number;
 }

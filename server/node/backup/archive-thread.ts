@@ -7,14 +7,27 @@ import {Refusal} from '#server/base/errors.ts';
 import type {ArchiveManifest} from '#server/backup/archive-manifest.ts';
 import type {ArchiveThread, Progress, ReadOrder} from '#server/backup/backups.ts';
 import type {ArchiveOrder, ArchiveWritten} from '#server/backup/write-archive.ts';
+import type {Timers} from '#server/platform/clock.ts';
 import {type ArchiveNews, type ArchiveWork, receivedFailure} from './archive-messages.ts';
+import {BusyShare} from './busy-share.ts';
 
 export class WorkerArchiveThread implements ArchiveThread {
+  readonly #timers: Pick<Timers, 'after'>;
   readonly #workers = new Set<Worker>();
   #isClosed = false;
 
+  constructor(timers: Pick<Timers, 'after'>) {
+    this.#timers = timers;
+  }
+
   async write(order: ArchiveOrder, onProgress: Progress): Promise<ArchiveWritten> {
-    return (await this.#run({kind: 'write', order}, onProgress)) as ArchiveWritten;
+    const busyShare = new BusyShare(this.#timers);
+    try {
+      const work: ArchiveWork = {kind: 'write', order, busyShare: busyShare.memory};
+      return (await this.#run(work, onProgress)) as ArchiveWritten;
+    } finally {
+      busyShare.end();
+    }
   }
 
   async read(order: ReadOrder, onProgress: Progress): Promise<ArchiveManifest> {

@@ -1,17 +1,17 @@
 /** The thread of `archive-thread.ts`: makes or reads one archive, and ends. */
+import {availableParallelism} from 'node:os';
 import {setTimeout as pause} from 'node:timers/promises';
 import {parentPort, workerData} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import type {Progress} from '#server/backup/backups.ts';
+import {Pace, type PaceMoment} from '#server/backup/pace.ts';
 import {readArchive} from '#server/backup/read-archive.ts';
-import {
-  type ArchiveOrder,
-  type ArchiveWritten,
-  writeArchive,
-} from '#server/backup/write-archive.ts';
+import {type ArchiveWritten, writeArchive} from '#server/backup/write-archive.ts';
 import {type ArchiveNews, type ArchiveWork, sentFailure} from './archive-messages.ts';
+import {toldBusyShare} from './busy-share.ts';
 import {DeflateThreads} from './deflate-threads.ts';
 import {lowerPriority} from '../threads/priority.ts';
+import {threadCpuMs} from '../threads/thread-cpu.ts';
 
 const port = parentPort;
 assert(port !== null, 'the thread of an archive is a thread');
@@ -36,7 +36,7 @@ function progressTeller(): Progress {
 async function carriedOut(work: ArchiveWork): Promise<unknown> {
   const onProgress = progressTeller();
   if (work.kind === 'write') {
-    return await written(work.order, onProgress);
+    return await written(work, onProgress);
   }
   const {path, bytesMax, ...rest} = work.order;
   const obstacle = (bytes: number): string | undefined =>
@@ -44,13 +44,25 @@ async function carriedOut(work: ArchiveWork): Promise<unknown> {
   return await readArchive(path, {...rest, obstacle, onProgress});
 }
 
-async function written(order: ArchiveOrder, onProgress: Progress): Promise<ArchiveWritten> {
+async function written(
+  {order, busyShare}: ArchiveWork & {readonly kind: 'write'},
+  onProgress: Progress,
+): Promise<ArchiveWritten> {
   const threads = new DeflateThreads();
+  const now = (): PaceMoment => ({
+    ms: performance.now(),
+    cpuMs: threads.cpuMs + threadCpuMs(),
+    busyShare: toldBusyShare(busyShare),
+  });
+  const pace = new Pace(availableParallelism(), now());
   try {
     return await writeArchive(order, {
       onProgress,
       monotonic: () => performance.now(),
       pause: ms => pause(ms),
+      giveWay: async () => {
+        for (let ms = pace.pauseAt(now()); ms > 0; ms = pace.pauseAt(now())) await pause(ms);
+      },
       deflate: piece => threads.deflate(piece),
     });
   } finally {

@@ -7,6 +7,7 @@
  */
 import {Worker} from 'node:worker_threads';
 import type {Piece} from '#server/backup/archive/deflated-pieces.ts';
+import type {DeflatedPiece} from './archive-messages.ts';
 
 /** Megabytes: what a thread makes is garbage at once, and to be found soon. */
 const resourceLimits = {maxYoungGenerationSizeMb: 2};
@@ -15,7 +16,13 @@ export class DeflateThreads {
   readonly #idle: Worker[] = [];
   readonly #all = new Set<Worker>();
   readonly #busy = new Map<Worker, PromiseWithResolvers<Uint8Array>>();
+  #cpuMs = 0;
   #isEnded = false;
+
+  /** The processor time of all pieces that are deflated. */
+  get cpuMs(): number {
+    return this.#cpuMs;
+  }
 
   /**
    * Deflates a piece; takes a thread that is idle, or one more.
@@ -40,7 +47,8 @@ export class DeflateThreads {
   #start(): Worker {
     const worker = new Worker(new URL('./deflate-worker.ts', import.meta.url), {resourceLimits});
     this.#all.add(worker);
-    worker.on('message', (bytes: Uint8Array) => {
+    worker.on('message', ({bytes, cpuMs}: DeflatedPiece) => {
+      this.#cpuMs += cpuMs;
       this.#idle.push(worker);
       this.#settle(worker)?.resolve(bytes);
     });

@@ -3,12 +3,17 @@ import {parentPort} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import {deflatePiece, type Piece} from '#server/backup/archive/deflated-pieces.ts';
 import {lowerPriority} from '../threads/priority.ts';
+import {threadCpuMs} from '../threads/thread-cpu.ts';
+import type {DeflatedPiece} from './archive-messages.ts';
 
 const port = parentPort;
 assert(port !== null, 'the thread that deflates is a thread');
 
 lowerPriority('background');
+let cpuMsBefore = 0;
 port.on('message', (piece: Piece) => {
   const bytes = deflatePiece(piece);
-  port.postMessage(bytes, [bytes.buffer]);
+  const cpuMs = threadCpuMs();
+  port.postMessage({bytes, cpuMs: cpuMs - cpuMsBefore} satisfies DeflatedPiece, [bytes.buffer]);
+  cpuMsBefore = cpuMs;
 });

@@ -52,7 +52,7 @@ export function createServerBackups(options: ServerBackupsOptions): ServerBackup
   const given = settings();
   const rootPath = resolve(given.get('svc.server.rootPath'));
   const databaseDirectory = resolve(given.get('svc.server.databaseDirectory'));
-  const thread = new WorkerArchiveThread();
+  const thread = new WorkerArchiveThread(options.timers);
   const backups = new BackupService({
     ...options,
     rootPath,
