@@ -94,6 +94,8 @@ export interface CommitRequest {
   readonly buckets: readonly Readonly<BucketChange>[];
   /** Applies once however often it is sent. */
   readonly requestId?: string | undefined;
+  /** What is kept with the id for whoever sends it again: what was made, in words of the sender. */
+  readonly note?: Uint8Array | undefined;
   /** The new catalog version when this is a schema change. */
   readonly newSchemaVersion?: number | undefined;
 }
@@ -104,7 +106,13 @@ export interface CommitRequest {
  */
 export type CommitOutcome =
   /** `repeated`: the request with this id was committed before, by an entry of its own. */
-  | {readonly kind: 'committed'; readonly index: LogIndex; readonly repeated?: true}
+  | {
+      readonly kind: 'committed';
+      readonly index: LogIndex;
+      readonly repeated?: true;
+      /** The note that the first one left, of a repeated one. */
+      readonly note?: Uint8Array;
+    }
   | {
       readonly kind: 'conflict';
       readonly reason: string;

@@ -26,7 +26,7 @@ import type {ConditionKeys} from './condition-keys.ts';
 import {ConflictWindow} from './conflict-window.ts';
 import type {Counter, Entry, EntryEncoder, EntryHead} from './entry.ts';
 import {OpenSnapshots} from './recent/open-snapshots.ts';
-import {RequestIds} from './recent/request-ids.ts';
+import {type IdentifiedRequest, RequestIds} from './recent/request-ids.ts';
 import {InFlightCommits, type InFlightState} from './in-flight-commits.ts';
 import {counterFault, counterKey, decodeCounter} from './system-keys.ts';
 
@@ -197,10 +197,12 @@ export class Coordinator {
     const clock = Math.max(0, Math.floor(this.#clockBaseMs + this.#options.clock.monotonic()));
     const counters = this.#countersOf(request);
     const head = this.#headOf(request, counters, clock);
+    const identified = this.#identified(request, clock);
+    const more = identified === undefined ? none : this.#requests.operationsFor(identified);
     const entry =
       request.packed === undefined
-        ? encoder.encode(head, this.#operationsOf(request, clock), request.bytes)
-        : encoder.encodePacked(head, request.packed);
+        ? encoder.encode(head, withMore(request.operations, more), request.bytes)
+        : encoder.encodePacked(head, request.packed, more);
     if (entry.length > limits.entryBytesMax) {
       return this.#refuse(tooLarge(entry.length, limits.entryBytesMax));
     }
@@ -226,9 +228,7 @@ export class Coordinator {
     this.changes.appended(index, operations, entry);
     this.#inFlight.appended(request, {index, counters, appliedIndex: log.appliedIndex});
     this.#window.prune(this.snapshots.oldest(log.appliedIndex));
-    if (request.requestId !== undefined) {
-      this.#requests.began(request.requestId, {index, clock}, settled);
-    }
+    if (identified !== undefined) this.#requests.began(identified, settled);
     return settled;
   }
 
@@ -338,14 +338,20 @@ export class Coordinator {
     };
   }
 
-  #operationsOf(request: CommitRequest, clock: number): readonly Operation[] {
-    if (request.requestId === undefined) return request.operations;
-    const index = this.#options.log.lastIndex + 1;
-    return [
-      ...request.operations,
-      ...this.#requests.operationsFor(request.requestId, index, clock),
-    ];
+  /** What the next entry of the log says of a request that has an id. */
+  #identified({requestId: id, note}: CommitRequest, clock: number): IdentifiedRequest | undefined {
+    if (id === undefined) return undefined;
+    return {id, index: this.#options.log.lastIndex + 1, clock, note};
   }
+}
+
+const none: readonly Operation[] = [];
+
+function withMore(
+  operations: readonly Operation[],
+  more: readonly Operation[],
+): readonly Operation[] {
+  return more.length === 0 ? operations : [...operations, ...more];
 }
 
 function tooLarge(bytes: number, bytesMax: number): Refused {

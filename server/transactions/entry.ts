@@ -73,6 +73,10 @@ const sliceOverhead = 5;
 const loopBytesMax = 40;
 const counterBytesMax = 1 + 5 + 8;
 
+function headBytesMax({requestId, counters}: EntryHead): number {
+  return 64 + (requestId?.length ?? 0) * 3 + counters.length * counterBytesMax;
+}
+
 /** Writes entries into one growing buffer; the bytes are valid until the next `encode`. */
 export class EntryEncoder {
   #buffer = Buffer.allocUnsafeSlow(16 << 10);
@@ -81,21 +85,24 @@ export class EntryEncoder {
   /** @param bytesExpected - Of the operations, where it is known: room is made once then. */
   encode(head: EntryHead, operations: readonly EntryOperation[], bytesExpected = 0): Buffer {
     this.#at = 0;
-    const headBytes =
-      64 + (head.requestId?.length ?? 0) * 3 + head.counters.length * counterBytesMax;
-    this.#reserve(headBytes + bytesExpected + 4 * operations.length);
+    this.#reserve(headBytesMax(head) + bytesExpected + 4 * operations.length);
     this.#writeHead(head, operations.length);
     for (const operation of operations) this.#writeOperation(operation);
     return this.#finish();
   }
 
-  /** Works like `encode` for operations that are packed already. */
-  encodePacked(head: EntryHead, operations: PackedOperations): Buffer {
+  /** Works like `encode` for operations that are packed already, and `more` behind them. */
+  encodePacked(
+    head: EntryHead,
+    operations: PackedOperations,
+    more: readonly EntryOperation[] = [],
+  ): Buffer {
     this.#at = 0;
     const {bytes, length, count} = operations;
-    this.#reserve(64 + head.counters.length * counterBytesMax + length);
-    this.#writeHead(head, count);
+    this.#reserve(headBytesMax(head) + length);
+    this.#writeHead(head, count + more.length);
     this.#at += bytes.copy(this.#buffer, this.#at, 0, length);
+    for (const operation of more) this.#writeOperation(operation);
     return this.#finish();
   }
 

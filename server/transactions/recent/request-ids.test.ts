@@ -18,13 +18,13 @@ test('a clock that jumps ahead forgets no request, time that passes does', async
   const commit = async (id: string): Promise<void> => {
     index++;
     const batch = store.batch();
-    for (const operation of ids.operationsFor(id, index, wall)) {
+    for (const operation of ids.operationsFor({id, index, clock: wall})) {
       if (operation.kind === 'put') batch.put(operation.key, operation.value);
       else if (operation.kind === 'delete') batch.delete(operation.key);
     }
     store.write(batch);
     const outcome: Promise<CommitOutcome> = Promise.resolve({kind: 'committed', index});
-    ids.began(id, {index, clock: wall}, outcome);
+    ids.began({id, index, clock: wall}, outcome);
     await outcome;
   };
   const isKnown = (id: string): boolean => ids.find(id) !== undefined;

@@ -18,21 +18,35 @@ export interface RequestIdLimits {
   readonly countMax: number;
 }
 
-interface Known {
+/** What an entry says of the request that it carries out. */
+export interface IdentifiedRequest {
+  readonly id: string;
   readonly index: LogIndex;
   readonly clock: number;
-  readonly id: string;
+  readonly note?: Uint8Array | undefined;
+}
+
+interface Known extends Pick<IdentifiedRequest, 'id' | 'index' | 'clock'> {
   /** Monotonic time at which this process learnt of it. */
   readonly seenAt: number;
 }
 
+/** A commit whose outcome is open. */
+interface Pending {
+  readonly outcome: Promise<CommitOutcome>;
+  readonly note: Uint8Array;
+}
+
 const expiredPerCommit = 4;
+/** Bytes in front of a note: the index of the entry, its clock. */
+const headBytes = 16;
+const noNote = new Uint8Array(0);
 
 export class RequestIds {
   readonly #store: () => Store;
   readonly #clock: Clock;
   readonly #limits: RequestIdLimits;
-  readonly #pending = new Map<string, Promise<CommitOutcome>>();
+  readonly #pending = new Map<string, Pending>();
   #order: Known[] | undefined;
   #head = 0;
   /** Ids that the entry being made forgets; they are forgotten here when it is appended. */
@@ -47,18 +61,23 @@ export class RequestIds {
   /** The outcome of a request with this id: under way, committed, or undefined when unknown. */
   find(id: string): Promise<CommitOutcome> | undefined {
     const pending = this.#pending.get(id);
-    if (pending !== undefined) return pending.then(asRepeated);
+    if (pending !== undefined) {
+      const {outcome, note} = pending;
+      return outcome.then(known => asRepeated(known, note));
+    }
     const value = this.#store().get(requestKey(id));
     if (value === undefined) return undefined;
-    return Promise.resolve({kind: 'committed', index: value.readDoubleLE(0), repeated: true});
+    const committed = {kind: 'committed', index: value.readDoubleLE(0)} as const;
+    return Promise.resolve(asRepeated(committed, value.subarray(headBytes)));
   }
 
   /** What the entry at `index` writes for its id, and the ids that it makes forgotten. */
-  operationsFor(id: string, index: LogIndex, clock: number): Operation[] {
+  operationsFor({id, index, clock, note = noNote}: IdentifiedRequest): Operation[] {
     const order = this.#loadOrder();
-    const value = Buffer.alloc(16);
+    const value = Buffer.alloc(headBytes + note.length);
     value.writeDoubleLE(index, 0);
     value.writeDoubleLE(clock, 8);
+    value.set(note, headBytes);
     const operations: Operation[] = [
       {kind: 'put', key: requestKey(id), value},
       {kind: 'put', key: requestOrderKey(index), value: orderValue(id, clock)},
@@ -75,16 +94,17 @@ export class RequestIds {
   }
 
   /** Called when the entry is appended. */
-  began(id: string, known: {index: LogIndex; clock: number}, outcome: Promise<CommitOutcome>) {
+  began(request: IdentifiedRequest, outcome: Promise<CommitOutcome>): void {
+    const {id, index, clock, note = noNote} = request;
     const order = this.#loadOrder();
-    order.push({...known, id, seenAt: this.#clock.monotonic()});
+    order.push({id, index, clock, seenAt: this.#clock.monotonic()});
     this.#head += this.#expiring;
     this.#expiring = 0;
     if (this.#head > 1024 && this.#head * 2 > order.length) {
       this.#order = order.slice(this.#head);
       this.#head = 0;
     }
-    this.#pending.set(id, outcome);
+    this.#pending.set(id, {outcome, note});
     const forget = () => this.#pending.delete(id);
     outcome.then(forget, forget);
   }
@@ -129,6 +149,7 @@ function orderValue(id: string, clock: number): Buffer {
   return value;
 }
 
-function asRepeated(outcome: CommitOutcome): CommitOutcome {
-  return outcome.kind === 'committed' ? {...outcome, repeated: true} : outcome;
+function asRepeated(outcome: CommitOutcome, note: Uint8Array): CommitOutcome {
+  if (outcome.kind !== 'committed') return outcome;
+  return {...outcome, repeated: true, ...(note.length > 0 && {note})};
 }
