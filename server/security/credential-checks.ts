@@ -12,8 +12,9 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {LateTurns} from './late-turns.ts';
 import {Lockout} from './lockout.ts';
-import type {PasswordHasher} from './passwords.ts';
+import {keyBytes, parseStored, type PasswordHasher} from './passwords.ts';
 import type {Principal} from './principal.ts';
+import {type SaltedPassword, ScramLogin} from './scram.ts';
 
 /** The users as they are now. */
 export interface StoredUsers {
@@ -37,6 +38,8 @@ interface Verified {
   until: number;
 }
 
+/** Bytes that the server adds to the client's nonce of a SCRAM login. */
+const nonceBytes = 18;
 const verifiedMs = 5 * 60_000;
 const verifiedMax = 4_096;
 /** What is used is put off again when so much of its time has gone. */
@@ -105,6 +108,60 @@ export class CredentialChecks {
     return check;
   }
 
+  /** Begins a login as `Security.scram` says. */
+  scram(source: string, user: string | undefined): ScramLogin {
+    const {random, users} = this.#options;
+    const nonce = Buffer.alloc(nonceBytes);
+    random.fill(nonce);
+    let stored: string | undefined;
+    return new ScramLogin({
+      user,
+      nonce: nonce.toString('base64'),
+      saltedPasswordOf: name => {
+        if (this.#lockout.isLocked(name, source)) throw locked();
+        stored = users.passwordHashOf(name);
+        return this.#saltedPassword(name, stored ?? '');
+      },
+      decide: (name, isProven) =>
+        this.#decided({name, source, isProven, stored}).catch(reason => this.#refuse(reason)),
+    });
+  }
+
+  /** Somebody who does not exist has one that looks like those of others. */
+  #saltedPassword(name: string, stored: string): SaltedPassword {
+    const known = parseStored(stored);
+    if (known !== undefined) return {...known, salt: Buffer.from(known.salt, 'utf8')};
+    const like = parseStored(this.#likeOf(name) ?? '');
+    const rounds = like?.rounds ?? this.#options.settings().get('svc.server.saltIterations');
+    const salt = hash('sha256', `${this.#verifiedKey}salt${name}`, 'base64');
+    return {rounds, salt: Buffer.from(salt, 'utf8'), key: Buffer.alloc(keyBytes)};
+  }
+
+  /** The user whose password was proven, and is still the same. */
+  async #decided(proof: {
+    readonly name: string;
+    readonly source: string;
+    readonly isProven: boolean;
+    readonly stored: string | undefined;
+  }): Promise<Principal> {
+    const {name, source, isProven, stored} = proof;
+    const {users} = this.#options;
+    if (!this.#lockout.begin(name, source)) throw locked();
+    const isSame = parseStored(stored ?? '') && stored === users.passwordHashOf(name);
+    const found = isProven && isSame ? users.principalOf(name) : undefined;
+    this.#lockout.end(name, source, found ? 'right' : isProven ? 'undecided' : 'wrong');
+    if (found === undefined) throw notValid();
+    return found;
+  }
+
+  /** Finds a user as `Security.principalOfCertificate` says. */
+  principalOfCertificate(name: string | undefined): Principal | Promise<never> {
+    const {users} = this.#options;
+    const isUser = name !== undefined && users.passwordHashOf(name) !== undefined;
+    const found = isUser ? users.principalOf(name) : undefined;
+    return found ?? this.#refuse(notValid());
+  }
+
   async #refuse(reason: unknown): Promise<never> {
     const delay = this.#options.settings().get('svc.security.failureDelay');
     if (delay > 0) await this.#refusals.after(delay);
@@ -148,7 +205,7 @@ export class CredentialChecks {
       const same = stored === users.passwordHashOf(name);
       const found = right && same ? users.principalOf(name) : undefined;
       outcome = found ? 'right' : right ? 'undecided' : 'wrong';
-      if (!found) throw new Refusal('security.unauthenticated', 'User/Password not valid');
+      if (!found) throw notValid();
       this.#remember(key, {principal: found, passwordHash: stored ?? ''});
       return found;
     } finally {
@@ -170,6 +227,10 @@ export class CredentialChecks {
     const until = this.#options.clock.monotonic() + verifiedMs;
     this.#verified.set(key, {...verified, until});
   }
+}
+
+function notValid(): Refusal {
+  return new Refusal('security.unauthenticated', 'User/Password not valid');
 }
 
 function locked(): Refusal {

@@ -148,7 +148,8 @@ function tooMany(): Refusal {
   return new Refusal('admission.full', 'Too many passwords are being checked; try again');
 }
 
-function parseStored(text: string): Stored | undefined {
+/** What a stored text says; undefined for an empty one or a foreign format. */
+export function parseStored(text: string): Stored | undefined {
   const [name, roundsText, salt, hash, ...rest] = text.split('$');
   const rounds = Number(roundsText);
   if (name !== algorithm || salt === undefined || hash === undefined || rest.length > 0) {

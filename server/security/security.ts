@@ -46,6 +46,7 @@ import {
 import {type DeriveKey, PasswordHasher} from './passwords.ts';
 import {differingFrom, fingerprintsOf, type SeededDocument, seededDocuments} from './seed.ts';
 import type {Principal} from './principal.ts';
+import type {ScramLogin} from './scram.ts';
 
 /** Where the documents live. A `read` after a resolved `write` sees what was written. */
 export interface SecurityStore {
@@ -239,6 +240,24 @@ export class Security {
   /** See `CredentialChecks.authenticate`. */
   authenticate(user: string, password: string, source = ''): Principal | Promise<Principal> {
     return this.#checks.authenticate(user, password, source);
+  }
+
+  /**
+   * A login by SCRAM-SHA-256. Refusals of a proof come late, as those of passwords do.
+   *
+   * @param user - Where the protocol has told who it is; it overrules what the exchange says.
+   */
+  scram(source: string, user?: string): ScramLogin {
+    return this.#checks.scram(source, user);
+  }
+
+  /**
+   * The user whom a client certificate names (client-certificates.ts).
+   *
+   * @throws {Refusal} `security.unauthenticated`, late, when it names nobody.
+   */
+  principalOfCertificate(name: string | undefined): Principal | Promise<never> {
+    return this.#checks.principalOfCertificate(name);
   }
 
   /**
