@@ -27,6 +27,8 @@ import type {Database} from '#server/engine/database.ts';
 import {duplicateRefusal, requireNotRebuilding} from '#server/records/indexes.ts';
 import type {ReadSession} from '#server/transactions/transaction.ts';
 
+export type Committed = Extract<CommitOutcome, {readonly kind: 'committed'}>;
+
 export interface BulkCommitOptions {
   readonly timers: Timers;
   /** How often an entry that another commit was in the way of is tried again. */
@@ -35,7 +37,7 @@ export interface BulkCommitOptions {
   /** Catalog version under which the entry may be committed now. @throws {Refusal} when none. */
   readonly schemaVersion: (entry: BulkEntry) => number;
   /** Called in log order. */
-  readonly committed: (entry: BulkEntry, index: LogIndex) => void;
+  readonly committed: (entry: BulkEntry, outcome: Committed) => void;
   /** The refusal for an outcome that is none. */
   readonly refusalOf: (outcome: CommitOutcome) => Refusal | undefined;
 }
@@ -47,7 +49,7 @@ interface UnderWay {
 }
 
 /** Entries that may be on their way at once. */
-const underWayMax = 3;
+export const underWayMax = 3;
 const lookupBufferBytes = 256 << 10;
 const lookupKeysMax = 1_024;
 
@@ -82,6 +84,8 @@ export class BulkCommits {
     if (entry.uniqueEdges.length > 0) await this.drain();
     for (let attempt = 0; ; attempt++) {
       this.#check();
+      if (await this.#wasCommitted(entry)) return;
+      this.#check();
       const outcome = await this.#attempt(entry);
       if (outcome === undefined) break;
       await this.drain();
@@ -101,8 +105,27 @@ export class BulkCommits {
     this.#check();
   }
 
+  /** Appends nothing more: everything fails with the reason from now on. */
+  stop(reason: Refusal): void {
+    this.#failure ??= reason;
+  }
+
   #check(): void {
     if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Whether an entry was stored before, when the same load was sent the first time. */
+  async #wasCommitted(entry: BulkEntry): Promise<boolean> {
+    const earlier = entry.request && this.#database.outcomeOf(entry.request.id);
+    if (earlier === undefined) return false;
+    const outcome = await earlier;
+    if (outcome.kind === 'committed') {
+      await this.drain();
+      this.#options.committed(entry, outcome);
+      return true;
+    }
+    if (outcome.kind === 'unknown' || outcome.kind === 'unapplied') throw this.#refusal(outcome);
+    return false;
   }
 
   /** Undefined when the entry was appended; else what was in the way. */
@@ -111,7 +134,7 @@ export class BulkCommits {
     if (index === undefined) return await outcome;
     const done = outcome.then(result => {
       this.#underWay.shift();
-      if (result.kind === 'committed') this.#options.committed(entry, result.index);
+      if (result.kind === 'committed') this.#options.committed(entry, result);
       else this.#failure ??= this.#refusal(result);
     });
     this.#underWay.push({done, index, entry});
@@ -135,6 +158,8 @@ export class BulkCommits {
       packed: entry.operations,
       preconditions,
       buckets: entry.buckets.all,
+      requestId: entry.request?.id,
+      note: entry.request?.note,
     });
     const after = database.lastIndex;
     return {outcome, index: after === before ? undefined : after};

@@ -55,6 +55,8 @@ export interface UniqueEdge {
 
 export class BulkEntry {
   readonly operations: PackedOperations;
+  /** The id under which it is applied once, and what is kept with it; undefined: it has none. */
+  request: {readonly id: string; readonly note: Uint8Array} | undefined;
   /** Names that no commit has stored yet, by id. */
   readonly newNames = new Map<number, string>();
   readonly buckets = new BucketChanges();

@@ -18,6 +18,7 @@ import {GraphDocument} from './result/graph-document.ts';
 import {columnNames, type PreparedOutput, rowValue} from './output.ts';
 import {RowWriter} from './result/record-rows.ts';
 
+export {estimateValue} from './expressions/value-size.ts';
 export {TypedRowReader, typedRows} from './result/typed-rows.ts';
 
 /** Shapes of JSON. */

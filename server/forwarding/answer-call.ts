@@ -15,7 +15,16 @@ import {Refusal} from '#server/base/errors.ts';
 import {leaderNeeded} from '#server/cluster/leadership.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {type CalledSummary, statementOf} from './called-statement.ts';
-import {type CalledStatement, errorFrame, frame, type LeaderCall} from './leader-call.ts';
+import {
+  type CalledLoad,
+  type CalledStatement,
+  errorFrame,
+  type Frame,
+  frame,
+  type FrameKind,
+  type LeaderCall,
+} from './leader-call.ts';
+import {recordsIn, type ToldCounts} from './loaded-records.ts';
 import type {RequestPlacement} from './request-placement.ts';
 
 /** Who asks through another member. */
@@ -25,34 +34,81 @@ export interface Caller {
   readonly signal: AbortSignal;
 }
 
+/** The next frame behind a call; undefined behind the last. Rejects when they break off. */
+export type FrameSource = () => Promise<Frame | undefined>;
+
 /** What it is carried out with: this server's own. */
 export interface LeaderParts extends AdministrationParts {
   readonly placement: RequestPlacement;
 }
 
-/** The frames of the answer, each made when the one before was taken. Never throws. */
+/**
+ * The frames of the answer, each made when the one before was taken. Never throws.
+ *
+ * @param sent - What follows the call.
+ */
 export async function* answerCall(
   call: LeaderCall,
   caller: Caller,
   parts: LeaderParts,
+  sent: FrameSource,
 ): AsyncGenerator<Buffer, void, undefined> {
-  const {service, logger, placement} = parts;
+  const {logger, placement} = parts;
   try {
     // One that was just elected is ready in a moment.
     await placement.settled();
     if (!placement.cluster.isLeader) throw leaderNeeded('the server that was asked does not lead');
-    if (call.kind === 'run') {
-      yield* rowsOf(call.request, caller, parts);
-      return;
-    }
-    const value = await valueOf(call, caller, parts);
-    yield frame('value', JSON.stringify({value, index: service.readableIndex}));
+    yield* framesOf(call, caller, parts, sent);
   } catch (error) {
     if (!(error instanceof Refusal)) {
       const reason = error instanceof Error ? error.stack : String(error);
       logger.log('error', 'cluster.call-failed', {call: call.kind, error: reason});
     }
     yield errorFrame(error);
+  }
+}
+
+async function* framesOf(
+  call: LeaderCall,
+  caller: Caller,
+  parts: LeaderParts,
+  sent: FrameSource,
+): AsyncGenerator<Buffer, void, undefined> {
+  if (call.kind === 'run') yield* rowsOf(call.request, caller, parts);
+  else if (call.kind === 'load') yield* loadOf(call.request, caller, parts, sent);
+  else {
+    const value = await valueOf(call, caller, parts);
+    yield frame('value', JSON.stringify({value, index: parts.service.readableIndex}));
+  }
+}
+
+/** Takes the records as they come, and answers each frame of them when it is taken. */
+async function* loadOf(
+  request: CalledLoad,
+  {principal, signal}: Caller,
+  {service}: LeaderParts,
+  sent: FrameSource,
+): AsyncGenerator<Buffer, void, undefined> {
+  const load = await service.loadRecords(principal, {...request, signal});
+  const told = (kind: FrameKind): Buffer => {
+    const {vertices, edges, commitIndex} = load.counts;
+    const counts: ToldCounts = {vertices, edges, commitIndex, index: service.readableIndex};
+    return frame(kind, JSON.stringify(counts));
+  };
+  try {
+    yield told('head');
+    for (let piece = await sent(); piece?.kind !== 'end'; piece = await sent()) {
+      if (piece === undefined) throw new Refusal('batch.truncated', 'the records broke off');
+      for (const record of recordsIn(piece)) {
+        const waiting = load.add(record);
+        if (waiting !== undefined) await waiting;
+      }
+      yield told('taken');
+    }
+    await load.finish();
+    yield told('end');
+  } finally {
+    load.close();
   }
 }
 
@@ -86,7 +142,7 @@ async function* rowsOf(
 }
 
 async function valueOf(
-  call: Exclude<LeaderCall, {readonly kind: 'run'}>,
+  call: Exclude<LeaderCall, {readonly kind: 'run' | 'load'}>,
   {principal, signal}: Caller,
   parts: AdministrationParts,
 ): Promise<unknown> {

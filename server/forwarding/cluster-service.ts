@@ -17,6 +17,7 @@ import type * as session from '#server/session/session.ts';
 import {rowsOver, typedRequest} from '#server/session/statement-request.ts';
 import type {LeaderCall} from './leader-call.ts';
 import {calledStatement, cursorOver} from './called-statement.ts';
+import {LeaderLoad} from './loaded-records.ts';
 import type {CallAnswer, CallOptions, LeaderChannel} from './leader-channel.ts';
 import type {RequestPlacement} from './request-placement.ts';
 
@@ -44,6 +45,8 @@ export class ClusterService implements Service {
   readonly #connections = new WeakMap<session.ClientConnection, Connection>();
   /** Whose each open transaction on the leader is, by its id. */
   readonly #connectionOf = new Map<string, Connection>();
+  /** Transactions on the leader in which nothing may write: it may be of a release that forgets. */
+  readonly #readOnly = new Set<string>();
 
   constructor(options: ClusterServiceOptions) {
     this.#local = options.local;
@@ -65,7 +68,7 @@ export class ClusterService implements Service {
   }
 
   /** The request as this server's own service knows its connection. */
-  #ownRequest(request: session.RunRequest): session.RunRequest {
+  #ownRequest<T extends session.RequestContext>(request: T): T {
     const connection = request.connection as session.ClientConnection | undefined;
     const known = connection && this.#connections.get(connection);
     return known === undefined ? request : {...request, connection: known.local};
@@ -117,6 +120,7 @@ export class ClusterService implements Service {
       },
     });
     if (typeof id === 'string') return id;
+    if (readOnly === true) this.#noteReadOnly(id.id);
     const end = (): void => this.#rollBack(principal, database, id.id);
     if (known?.signal.aborted === true) end();
     else if (known !== undefined) {
@@ -163,10 +167,48 @@ export class ClusterService implements Service {
     this.#forget(transactionId);
   }
 
+  /** Notes it; one that its client never ends is forgotten in time. */
+  #noteReadOnly(transactionId: string): void {
+    this.#readOnly.add(transactionId);
+    if (this.#readOnly.size <= readOnlyMax) return;
+    for (const oldest of this.#readOnly) {
+      this.#readOnly.delete(oldest);
+      return;
+    }
+  }
+
   /** Nothing of it is to be ended with its connection any more. */
   #forget(transactionId: string): void {
+    this.#readOnly.delete(transactionId);
     this.#connectionOf.get(transactionId)?.remote.delete(transactionId);
     this.#connectionOf.delete(transactionId);
+  }
+
+  async loadRecords(
+    principal: Principal,
+    request: session.LoadRequest,
+  ): Promise<session.RecordLoad> {
+    const {placement, channel} = this.#options;
+    const {connection: _connection, signal, timeoutMs, ...plain} = request;
+    return await placement.carryOut<session.RecordLoad>({
+      ...this.#leaders,
+      here: () => this.#local.loadRecords(principal, this.#ownRequest(request)),
+      atLeader: async () => {
+        const stream = await channel.open(
+          restMs => ({kind: 'load', request: {...plain, timeoutMs: restMs}}),
+          {principal, signal, timeoutMs},
+        );
+        if (stream === undefined) return undefined;
+        const memory = this.#local.keep(principal);
+        const note = (index: number): void => placement.relayed(index);
+        try {
+          return new LeaderLoad({stream, memory, signal, note});
+        } catch (error) {
+          stream.close();
+          throw error;
+        }
+      },
+    });
   }
 
   connect(context?: session.RequestContext): session.ClientConnection {
@@ -183,6 +225,7 @@ export class ClusterService implements Service {
         local.close();
         for (const [id, end] of remote) {
           this.#connectionOf.delete(id);
+          this.#readOnly.delete(id);
           end();
         }
         remote.clear();
@@ -241,8 +284,10 @@ export class ClusterService implements Service {
 
   async #runAtLeader(
     principal: Principal,
-    request: session.RunRequest,
+    asked: session.RunRequest,
   ): Promise<session.ResultCursor | undefined> {
+    const isInside = asked.transactionId !== undefined && this.#readOnly.has(asked.transactionId);
+    const request = isInside ? {...asked, readOnly: true} : asked;
     const {signal, timeoutMs, requestId, readOnly, transactionId} = request;
     // Inside a transaction an id says nothing: it is the commit that is done once.
     const isAlone = transactionId === undefined;
@@ -373,6 +418,8 @@ export class ClusterService implements Service {
   }
 }
 
+/** As many transactions as a server has open at most. */
+const readOnlyMax = 10_000;
 const isDone = (): true => true;
 
 /** How something is asked that is not taken back when its client goes. */

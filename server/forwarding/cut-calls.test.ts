@@ -94,9 +94,12 @@ const manyRows = 3_000;
 const insertMany = `UNWIND range(1, ${manyRows}) AS n CREATE (i:Item {key: $key, n: n}) RETURN n`;
 const loaded = Array.from({length: 25}, (_one, n) => n);
 
-const load = (use: Use, requestId?: string): Promise<number> => {
-  const records = loaded.map(n => new Map<string, Value>(Object.entries({key: use.key, n})));
-  return new RecordCalls(use.service, root, {database: 'db', requestId}).load('Item', records, 10);
+const load = (use: Use, requestId?: string): Promise<unknown> => {
+  const records = loaded.map(n => {
+    const properties = new Map<string, Value>(Object.entries({key: use.key, n}));
+    return {type: 'Item', properties};
+  });
+  return new RecordCalls(use.service, root, {database: 'db', requestId}).load(records, 10);
 };
 const begin = (use: Use): Promise<void> => use.begin();
 const commit = (use: Use): Promise<void> => use.commit();

@@ -10,7 +10,7 @@ import {ByteWriter} from '#server/base/byte-writer.ts';
 import {isRefusalCode, Refusal} from '#server/base/errors.ts';
 import {TypedRowReader, typedRows} from '#server/execution/query-result.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
-import type {RunRequest, TransactionContext} from '#server/session/session.ts';
+import type {LoadRequest, RunRequest, TransactionContext} from '#server/session/session.ts';
 
 /** A statement without what has a meaning on the server of its client alone. */
 export type CalledStatement = Omit<
@@ -20,6 +20,9 @@ export type CalledStatement = Omit<
   /** A shape of JSON, or rows as values. */
   readonly format: 'record' | 'graph' | 'studio' | 'counts' | 'ndjson' | 'typed';
 };
+
+/** A load without what has a meaning on the server of its client alone. */
+export type CalledLoad = Omit<LoadRequest, 'connection' | 'signal'>;
 
 /** What the leader does; each is one of `Service`, or a row of the administrative commands. */
 export type LeaderCall =
@@ -42,6 +45,8 @@ export type LeaderCall =
       /** What is left of its time; absent: it has no end. */
       readonly timeoutMs?: number | undefined;
     }
+  /** What is loaded follows behind it (loaded-records.ts). */
+  | {readonly kind: 'load'; readonly request: CalledLoad}
   | {
       readonly kind: 'administer';
       /** Its name in the table. */
@@ -96,6 +101,7 @@ export function decodeCall(bytes: Buffer): LeaderCall {
       case 'begin':
       case 'commit':
       case 'rollback':
+      case 'load':
         return head;
       default:
         throw new Refusal('not-available', 'the leader knows no such call: upgrade its server');
@@ -108,16 +114,17 @@ export function decodeCall(bytes: Buffer): LeaderCall {
 
 /**
  * A part of an answer. `head` comes first where there are rows, then `rows`, at the end `end`; what
- * has no rows is a `value`; `error` ends any of them.
+ * has no rows is a `value`; `error` ends any of them. Records of a load travel the other way as
+ * `rows` behind the call, with an `end`; each frame of them is answered by a `taken`.
  */
-export type FrameKind = 'head' | 'rows' | 'end' | 'value' | 'error';
+export type FrameKind = 'head' | 'rows' | 'end' | 'value' | 'error' | 'taken';
 
 export interface Frame {
   readonly kind: FrameKind;
   readonly bytes: Buffer;
 }
 
-const frameKinds: readonly FrameKind[] = ['head', 'rows', 'end', 'value', 'error'];
+const frameKinds: readonly FrameKind[] = ['head', 'rows', 'end', 'value', 'error', 'taken'];
 const frameHeadBytes = 1 + lengthBytes;
 const none = Buffer.alloc(0);
 

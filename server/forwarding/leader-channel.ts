@@ -23,6 +23,18 @@ export interface CallAnswer {
   close(): void;
 }
 
+/** A call whose values follow it, in frames. Always `close` it (idempotent). */
+export interface CallStream {
+  /** Sends more; what the leader has not read yet is kept here. */
+  send(frame: Buffer): void;
+  /** Sends the last of it. */
+  end(frame: Buffer): void;
+  /** The next frame of the answer; undefined at the end. @throws {Refusal} when it breaks off. */
+  next(): Promise<Frame | undefined>;
+  /** The leader stops. */
+  close(): void;
+}
+
 export interface LeaderChannel {
   /**
    * Has the leader carry out a call; undefined: this server leads.
@@ -34,5 +46,13 @@ export interface LeaderChannel {
     callIn: (restMs: number | undefined) => LeaderCall,
     options: CallOptions,
   ): Promise<CallAnswer | undefined>;
+  /**
+   * Works like `ask`, for a call whose values follow once the leader has answered with a `head`:
+   * until then nothing has happened.
+   */
+  open(
+    callIn: (restMs: number | undefined) => LeaderCall,
+    options: Omit<CallOptions, 'isRepeatable'>,
+  ): Promise<CallStream | undefined>;
   close(): void;
 }

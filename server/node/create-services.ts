@@ -143,6 +143,7 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
   const machine = createMachine();
   const threads = scanThreads(given, machine, means.timers);
   const scheduler = new Scheduler(means);
+  const disk = createDisk();
   const service: SessionService = new SessionService({
     ...means,
     engine,
@@ -156,13 +157,13 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
     families: indexFamilies,
     indexFiles: graphFolders(engine, logger, resolve(given.get('svc.server.rootPath'))),
     scheduler,
+    temporary: {disk, directory: join(resolve(given.get('svc.server.rootPath')), 'temporary')},
     onRequest: parts.onRequest,
     profiler: administration.profiler,
     ...(threads && {threads}),
   });
   administration.use(service);
   const configurationStore = documentStore(engine, given, 'backup.json');
-  const disk = createDisk();
   const transfer = {...means, engine, service, settings, logger, copies, configurationStore, disk};
   const archives = createServerBackups({...transfer, scheduler});
   const {backups} = archives;

@@ -23,7 +23,6 @@ import {Telemetry} from '#server/monitoring/telemetry.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
-import {RecordLoads} from '#server/session/record-loads.ts';
 import {createBatchHandler} from '#server/protocols/http/routes/batch.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {
@@ -444,17 +443,7 @@ function createHttp(
     scheduler: services.scheduler,
     exchanges: services.exchanges,
     agents: services.agents?.endpoint,
-    batch: createBatchHandler({
-      ...means,
-      loads: new RecordLoads({
-        ...means,
-        service,
-        security,
-        settings: () => administration.settings(),
-        disk: createDisk(),
-        temporaryDirectory: join(resolve(given.get('svc.server.rootPath')), 'temporary'),
-      }),
-    }),
+    batch: createBatchHandler({...means, loads: service.loads}),
   });
 }
 

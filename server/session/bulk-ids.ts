@@ -12,6 +12,8 @@ import {Rid} from '#server/model/value.ts';
 import {type SpilledIds, wordsPerSlot} from './bulk-ids-disk.ts';
 
 const slotsMin = 1 << 12;
+/** What a table takes from the beginning. */
+export const idBytesMin = slotsMin * wordsPerSlot * 4;
 /** Numerator of the load at which a table counts as full, over 8. */
 const fullEighths = 6;
 
@@ -22,6 +24,8 @@ export interface BulkIdsOptions {
   readonly memoryBytesMax: number;
   /** Takes full tables. */
   readonly spill: SpilledIds;
+  /** Asked before the table takes so many bytes; false: it goes to disk instead. Absent: it may. */
+  readonly mayTake?: (bytes: number) => boolean;
   /** The seed is drawn by chance, so that nobody can choose ids whose hashes meet. */
   readonly seed: number;
 }
@@ -109,7 +113,8 @@ export class BulkIds {
   #makeRoom(): void {
     const slots = this.#words.length / wordsPerSlot;
     if (this.#used * 8 < slots * fullEighths) return;
-    if (slots < this.#slotsMax) {
+    const {mayTake = () => true} = this.#options;
+    if (slots < this.#slotsMax && mayTake(slots * 2 * wordsPerSlot * 4)) {
       this.#words = rehashed(this.#words, slots * 2);
       return;
     }

@@ -7,6 +7,7 @@ import {closing} from '#server/testing/closing.ts';
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 import {RecordCalls} from './record-calls.ts';
+import type {LoadedRecord} from './session.ts';
 
 const map = (entries: Readonly<Record<string, Value>>): Map<string, Value> =>
   new Map(Object.entries(entries));
@@ -15,6 +16,8 @@ const refused =
   (code: RefusalCode) =>
   (error: unknown): boolean =>
     error instanceof Refusal && error.code === code;
+
+const person = (name: string): LoadedRecord => ({type: 'Person', properties: map({name})});
 
 const oddName = 'Ünd select-from';
 const schema = [
@@ -65,12 +68,12 @@ test('edges, odd names, several at once, and as a stream', async () => {
     refused('commit.duplicate-key'),
   );
   assert.equal((await database.run('SELECT FROM Person')).length, 2);
-  async function* stream(): AsyncGenerator<Map<string, Value>> {
-    for (let n = 0; n < 2_500; n++) yield map({name: `p${n}`});
+  async function* stream(): AsyncGenerator<LoadedRecord> {
+    for (let n = 0; n < 2_500; n++) yield person(`p${n}`);
   }
-  assert.equal(await calls.load('Person', stream()), 2_500);
-  const twice = [map({name: 'q1'}), map({name: 'q2'}), map({name: 'q3'}), map({name: 'q1'})];
-  await assert.rejects(calls.load('Person', twice, 2), refused('commit.duplicate-key'));
+  assert.equal((await calls.load(stream())).vertices, 2_500);
+  const twice = ['q1', 'q2', 'q3', 'q1'].map(person);
+  await assert.rejects(calls.load(twice, 2), refused('commit.duplicate-key'));
   const left = await database.run("SELECT name FROM Person WHERE name LIKE 'q%' ORDER BY name");
   assert.deepEqual(left, [{name: 'q1'}, {name: 'q2'}]);
 });

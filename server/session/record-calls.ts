@@ -7,7 +7,7 @@ import {Refusal} from '#server/base/errors.ts';
 import {type MapValue, RecordValue, type Rid, type Value} from '#server/model/value.ts';
 import {operationText, type RecordOperation} from '#server/plan/record-statements.ts';
 import type {Principal} from '#server/security/principal.ts';
-import type {RequestContext, RowsRequest, Service} from './session.ts';
+import type {LoadCounts, LoadedRecord, RequestContext, RowsRequest, Service} from './session.ts';
 import {statementRequest} from './statement-request.ts';
 
 /** Where a call belongs: its database, its transaction, and what else a request may carry. */
@@ -68,41 +68,26 @@ export class RecordCalls {
   }
 
   /**
-   * Makes records as they come, so many in a transaction; how many there are now. With a request
-   * id a portion that was made before is not made again: the same load may be sent once more.
+   * Makes records as they come, as `Service.loadRecords` does, and counts them.
    *
-   * @throws {Refusal} the portion that failed is not there, those before it are.
+   * @throws {Refusal} those before the one that failed are there.
    */
   async load(
-    type: string,
-    records: AsyncIterable<MapValue> | Iterable<MapValue>,
-    portionMax = 1_000,
-  ): Promise<number> {
-    let made = 0;
-    let portions = 0;
-    let portion: MapValue[] = [];
-    const flush = async (): Promise<void> => {
-      if (portion.length > 0) made += await this.#insertPortion(type, portion, portions);
-      portions += 1;
-      portion = [];
-    };
-    for await (const record of records) {
-      portion.push(record);
-      if (portion.length >= portionMax) await flush();
+    records: AsyncIterable<LoadedRecord> | Iterable<LoadedRecord>,
+    portionMax?: number,
+  ): Promise<LoadCounts> {
+    if (this.#scope.transactionId !== undefined) {
+      throw new Refusal('argument', 'a load commits its portions itself: insert many instead');
     }
-    await flush();
-    return made;
-  }
-
-  async #insertPortion(type: string, records: readonly MapValue[], at: number): Promise<number> {
-    const id = this.#scope.requestId;
-    const requestId = id === undefined ? undefined : `${id}/${at}`;
-    const operation: RecordOperation = {kind: 'insert', type};
+    const load = await this.#service.loadRecords(this.#principal, {...this.#scope, portionMax});
     try {
-      return (await this.#run(operation, {records: [...records]}, {requestId})).length;
-    } catch (error) {
-      if (error instanceof Refusal && error.code === 'request.reused') return records.length;
-      throw error;
+      for await (const record of records) {
+        const waiting = load.add(record);
+        if (waiting !== undefined) await waiting;
+      }
+      return await load.finish();
+    } finally {
+      load.close();
     }
   }
 
@@ -162,9 +147,9 @@ const rowsMax = 1_000;
 export async function insertRecord(
   service: Service,
   principal: Principal,
-  requested: {readonly database: string; readonly type: string; readonly properties: MapValue},
+  requested: RecordScope & {readonly type: string; readonly properties: MapValue},
 ): Promise<MadeRecord | undefined> {
-  const {database, type, properties} = requested;
-  const made = await new RecordCalls(service, principal, {database}).insert(type, properties);
+  const {type, properties, ...scope} = requested;
+  const made = await new RecordCalls(service, principal, scope).insert(type, properties);
   return made && {rid: made.rid, commitIndex: service.appliedIndex};
 }

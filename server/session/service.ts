@@ -68,6 +68,8 @@ import type {
   ClientConnection,
   ChangesRequest,
   ChangeSubscription,
+  LoadRequest,
+  RecordLoad,
   RequestContext,
   ResultCursor,
   RowCursor,
@@ -88,6 +90,7 @@ import type {PlanThreads} from './threads/plan-task.ts';
 import {TransactionSessions} from './connections/transaction-sessions.ts';
 import {ImportSession} from './import-session.ts';
 import type {Transfers} from './transfers.ts';
+import {RecordLoads, type TemporaryFiles} from './record-loads.ts';
 import {rowsOver, typedRequest} from './statement-request.ts';
 import {currentGuard} from './type-guard.ts';
 import type {WorkProgress} from './database/work-progress.ts';
@@ -121,6 +124,8 @@ export interface ServiceOptions {
   readonly scheduler?: Scheduler | undefined;
   /** Records what statements cost; absent: nobody asks. */
   readonly profiler?: QueryProfiler | undefined;
+  /** Where loads keep what memory does not take. */
+  readonly temporary: TemporaryFiles;
   /** Hears of every request to run something, with the connection that it came by. */
   readonly onRequest?: (connection: object | undefined) => void;
 }
@@ -150,6 +155,8 @@ export class SessionService implements Service {
   readonly #scheduler: Scheduler;
   #moving: Transfers | undefined;
   readonly #databases: DatabaseSessions;
+  /** Loads of records, as values and as lines. */
+  readonly loads: RecordLoads;
 
   constructor(options: ServiceOptions) {
     const {clock, random, timers, settings, machine} = options;
@@ -215,6 +222,7 @@ export class SessionService implements Service {
       align: (database, signal) => this.#align(database, signal),
       transfer: (who, database, command) => this.#transfers().run(who, database, command),
     });
+    this.loads = new RecordLoads({...options, service: this, takesWrites: environment.takesWrites});
     this.#transactions = new ClientTransactions(this.#sessions, (session, transaction, user) =>
       this.#runner.committed(session, transaction, user === rootName ? undefined : user),
     );
@@ -254,6 +262,7 @@ export class SessionService implements Service {
         this.#cacheMemory.of(listsShare).bytes + this.#cacheMemory.of(vectorsShare).bytes,
       searchFilesDamaged: this.#options.indexFiles?.damaged ?? 0,
       transactionsOpen: this.#sessions.list().length,
+      loadsRunning: this.loads.count,
     };
   }
 
@@ -387,6 +396,11 @@ export class SessionService implements Service {
   keep(principal: Principal | undefined): KeptHolder {
     const user = principal?.name ?? strangers;
     return this.#memory.holder(principal?.root === true ? undefined : user);
+  }
+
+  async loadRecords(principal: Principal, request: LoadRequest): Promise<RecordLoad> {
+    this.#options.onRequest?.(request.connection);
+    return this.loads.begin(principal, request);
   }
 
   async changes(principal: Principal, request: ChangesRequest): Promise<ChangeSubscription> {

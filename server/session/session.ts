@@ -13,7 +13,7 @@ import type {Principal} from '#server/security/principal.ts';
 import type {KeptHolder} from './kept-memory.ts';
 import type {JsonFormat} from '#server/model/json.ts';
 import type {RowEncoding} from '#server/model/row-encoding.ts';
-import type {Value} from '#server/model/value.ts';
+import type {MapValue, Rid, Value} from '#server/model/value.ts';
 import type {RecordOperation} from '#server/plan/record-statements.ts';
 import type {Isolation} from '#server/transactions/transaction-contract.ts';
 import type {StatementTypes} from '#server/plan/statement-types.ts';
@@ -224,6 +224,58 @@ export interface ChangeSubscription {
   close(): void;
 }
 
+/** A load of many records, which are committed in portions while more of them come. */
+export interface LoadRequest extends RequestContext {
+  readonly database: string;
+  /**
+   * No portion is applied twice, however often the load is sent under it (within its lifetime): the
+   * same records in the same order, in portions of the same size.
+   */
+  readonly requestId?: string | undefined;
+  /** Records of a portion at most; absent: a thousand. */
+  readonly portionMax?: number | undefined;
+}
+
+export interface LoadedRecord {
+  readonly type: string;
+  readonly properties: MapValue;
+  /** What edges of the same load may call it by. */
+  readonly id?: string | undefined;
+  /** Ends of an edge: record ids, or what vertices before it are called by. */
+  readonly from?: Rid | string | undefined;
+  readonly to?: Rid | string | undefined;
+}
+
+/** What is durable. */
+export interface LoadCounts {
+  /** Records without ends: documents among them. */
+  vertices: number;
+  edges: number;
+  /** Log index of the newest commit; 0 before the first. */
+  commitIndex: number;
+}
+
+/** A load that goes on: first what has no ends, then edges. Always `close` it (idempotent). */
+export interface RecordLoad {
+  /** As far as is known. */
+  readonly counts: LoadCounts;
+  /**
+   * Takes the next record; a promise where the one behind it has to wait.
+   *
+   * @throws {Refusal} what this record or one before it is refused for, with its number (`line`),
+   *   rejected: the load has ended, and what came before that record is stored.
+   */
+  add(record: LoadedRecord): Promise<void> | undefined;
+  /**
+   * Commits the rest.
+   *
+   * @throws {Refusal} `commit.unknown`: some portions may have been committed that are not counted.
+   */
+  finish(): Promise<LoadCounts>;
+  /** Takes nothing more and gives back what it holds; what is committed stays. */
+  close(): void;
+}
+
 /** A client with a connection of its own, as `Service.connect` knows it. */
 export interface ClientConnection {
   /** Aborted when the connection has ended: the `signal` of its requests, beside `connection`. */
@@ -274,6 +326,14 @@ export interface Service {
    * strangers share one. To be closed.
    */
   keep(principal: Principal | undefined): KeptHolder;
+
+  /**
+   * Begins a load, which has a place among those that run until it is closed, and is closed when
+   * the `signal` of the request says that its client went, or its time is over.
+   *
+   * @throws {Refusal} `admission.full`, `security.denied`, `query.memory`, `database.*`.
+   */
+  loadRecords(principal: Principal, request: LoadRequest): Promise<RecordLoad>;
 
   /**
    * Opens a subscription, which ends when the `signal` of the request says that its client went.

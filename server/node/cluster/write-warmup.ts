@@ -7,6 +7,7 @@
  * Everything is thrown away behind it, and what goes wrong is not missed.
  * Source: docs/design/0030-rehearsed-writes.md.
  */
+import {join} from 'node:path';
 import {indexFamilies} from '#server/caches/index-families.ts';
 import {commitTasks, nodeScheduler} from '../commit/commit-tasks.ts';
 import type {Value} from '#server/model/value.ts';
@@ -139,6 +140,7 @@ async function inService<T>(
     security,
     logger: silent,
     families: indexFamilies,
+    temporary: {disk: options.disk, directory: join(options.path, 'temporary')},
   });
   try {
     return await work(service);

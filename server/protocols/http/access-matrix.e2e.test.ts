@@ -93,6 +93,7 @@ const rows: Readonly<Record<string, keyof typeof kinds>> = {
   'POST /cluster/resync/{database}': 'root',
   'POST /cluster/capabilities': 'members',
   'POST /cluster/call': 'members',
+  'POST /cluster/stream': 'members',
   'POST /cluster/security-seed': 'members',
   'GET /openapi.json': 'users',
   'GET /docs': 'users',

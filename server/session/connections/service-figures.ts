@@ -18,6 +18,7 @@ export interface ServiceLoad {
   readonly searchBytes: number;
   readonly searchFilesDamaged: number;
   readonly transactionsOpen: number;
+  readonly loadsRunning: number;
 }
 
 /** A pool of places at this moment. */

@@ -16,6 +16,7 @@ import type {CommitOutcome} from '#server/transactions/commit.ts';
 import {BulkIds} from '../bulk-ids.ts';
 import {SpilledIds} from '../bulk-ids-disk.ts';
 import {BulkLoad} from './bulk-load.ts';
+import {LineLoad} from './line-load.ts';
 
 const batchSize = 3;
 
@@ -25,13 +26,12 @@ before(async () => {
 });
 after(() => world.close());
 
-function loadInto(database: TestDatabase): BulkLoad {
-  return new BulkLoad({
+function loadInto(database: TestDatabase): LineLoad {
+  const load = new BulkLoad({
     session: database.service.databaseSession(root, database.name),
     guard: () => undefined,
     user: undefined,
     timers: createTimers(),
-    format: 'json',
     references: 'id',
     ordinalBase: 0,
     lightEdges: false,
@@ -47,13 +47,13 @@ function loadInto(database: TestDatabase): BulkLoad {
       seed: 1,
     }),
     entryBytesMax: 1 << 20,
-    lineBytesMax: 1 << 20,
     tellsIds: false,
     makeVertex: () => Promise.resolve(undefined),
     onVertices: () => {},
     onVerticesEnd: () => {},
     onEdges: () => {},
   });
+  return new LineLoad(load, {format: 'json', lineBytesMax: 1 << 20});
 }
 
 /**

@@ -1,28 +1,33 @@
 /**
- * One bulk load: lines in, committed entries out.
+ * One bulk load: records in, committed entries out. Whoever has records as values gives them to
+ * `add`; an encoding (line-load.ts) reads its own into the draft and calls `take`.
  *
- * Bytes come in pieces of any size; `push` resolves when more may come, which is the only back
- * pressure there is. Vertices come before edges; when the first edge comes every vertex is
- * durable, so an edge between two of them needs no look at the store. A line that is refused ends
- * the load; the lines before it are stored. Vertices of a type whose making fires triggers are made
- * by statements, one by one, because triggers are statements; edges fire nothing, and nothing fires
- * for them. Invariant U3: the counts are exactly what is durable and applied.
+ * What they answer is the back pressure: a promise, when the next record has to wait. Vertices come
+ * before edges; when the first edge comes every vertex is durable, so an edge between two of them
+ * needs no look at the store. A record that is refused ends the load; those before it are stored.
+ * Vertices of a type whose making fires triggers are made by statements, one by one, because
+ * triggers are statements; edges fire nothing, and nothing fires for them. Invariant U3: the counts
+ * are exactly what is durable and applied.
+ *
+ * A load with a request id may be sent again: what goes into an entry depends on the records alone
+ * then, each entry has an id of its own, and the record ids that its vertices got lie beside it, so
+ * that edges behind it find them (docs/design/0039-one-loader.md).
  */
 import {assert} from '#server/base/assert.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {queryTerminated, Refusal} from '#server/base/errors.ts';
+import {utf8Bytes} from '#server/base/utf8.ts';
 import {parseRid, ridText} from '#server/model/rid.ts';
-import type {MapValue, Rid} from '#server/model/value.ts';
+import {type MapValue, Rid} from '#server/model/value.ts';
 import type {Timers} from '#server/platform/clock.ts';
-import {BulkCommits} from '#server/bulk/commit.ts';
-import {CsvLineReader} from '#server/bulk/csv-line.ts';
+import {BulkCommits, type Committed} from '#server/bulk/commit.ts';
 import {BulkDraft, lineRefusal, type TextRange, withLine} from '#server/bulk/draft.ts';
 import type {BulkEntry} from '#server/bulk/entry.ts';
-import {JsonLineReader} from '#server/bulk/json-line.ts';
 import type {BulkType} from '#server/bulk/type.ts';
+import {decodeNote, encodeNote} from '#server/bulk/request-note.ts';
 import {BulkWriter, type EdgeEnd} from '#server/bulk/writer.ts';
+import {estimateValue} from '#server/execution/query-result.ts';
 import type {BulkIds} from '../bulk-ids.ts';
-import type {MadeRecord} from '../record-calls.ts';
-import {LineSplitter} from './bulk-lines.ts';
+import type {LoadCounts, LoadedRecord, RecordLoad} from '../session.ts';
 import {schemaVersionFor} from '../schema/bulk-schema.ts';
 import type {DatabaseSession} from '../connections/database-session.ts';
 import {refusalOf} from '../statements/outcome.ts';
@@ -41,8 +46,7 @@ export interface BulkLoadOptions {
   /** Who loads. */
   readonly user: Owner;
   readonly timers: Timers;
-  readonly format: 'json' | 'csv';
-  /** What edges refer to vertices by: the `@id` of their lines, or their number. */
+  /** What edges refer to vertices by: an id that they have, or their number from this one. */
   readonly references: 'id' | 'ordinal';
   readonly ordinalBase: number;
   readonly lightEdges: boolean;
@@ -54,9 +58,10 @@ export interface BulkLoadOptions {
   readonly ids: BulkIds;
   /** Bytes of operations at which an entry is committed. */
   readonly entryBytesMax: number;
-  readonly lineBytesMax: number;
+  /** Entries are applied once however often the load is sent; undefined: as often as it is. */
+  readonly requestId?: string | undefined;
   /** Makes a vertex by a statement and fires its triggers; undefined when one forbids it. */
-  readonly makeVertex: (type: string, properties: MapValue) => Promise<MadeRecord | undefined>;
+  readonly makeVertex: (vertex: VertexToMake) => Promise<MadeVertex | undefined>;
   /** Whether `onVertices` wants the ids. */
   readonly tellsIds: boolean;
   /** Vertices were committed; flat pairs of id and record id where asked for. */
@@ -68,53 +73,54 @@ export interface BulkLoadOptions {
   readonly onClose?: () => void;
 }
 
-export interface BulkCounts {
-  /** Committed. */
-  vertices: number;
-  edges: number;
-  /** Log index of the newest commit; 0 before the first. */
-  commitIndex: number;
-  bytesRead: number;
-  linesRead: number;
-  /** Empty lines, headers. */
-  linesSkipped: number;
+export interface VertexToMake {
+  readonly type: string;
+  readonly properties: MapValue;
+  readonly requestId: string | undefined;
+}
+
+export interface MadeVertex {
+  /** Undefined: it was made when the load was sent before. */
+  readonly rid: Rid | undefined;
+  /** Log index that the commit reached. */
+  readonly commitIndex: number;
+}
+
+export interface BulkCounts extends LoadCounts {
   verticesWithoutId: number;
 }
 
-export class BulkLoad {
-  readonly counts: BulkCounts = {
-    vertices: 0,
-    edges: 0,
-    commitIndex: 0,
-    bytesRead: 0,
-    linesRead: 0,
-    linesSkipped: 0,
-    verticesWithoutId: 0,
-  };
+export class BulkLoad implements RecordLoad {
+  readonly counts: BulkCounts = {vertices: 0, edges: 0, commitIndex: 0, verticesWithoutId: 0};
   phase: 'vertices' | 'edges' = 'vertices';
+  /** The next record, as an encoding reads it. */
+  readonly draft: BulkDraft;
   readonly #options: BulkLoadOptions;
-  readonly #draft: BulkDraft;
-  readonly #json: JsonLineReader;
-  readonly #csv: CsvLineReader;
   readonly #writer: BulkWriter;
   readonly #commits: BulkCommits;
-  readonly #lines: LineSplitter;
-  readonly #idsOf = new WeakMap<BulkEntry, readonly string[]>();
+  readonly #idsOf = new WeakMap<BulkEntry, string[]>();
   #pendingIds: string[] = [];
+  /** The record ids among them, where they are noted. */
+  #rids: Rid[] = [];
+  #entries = 0;
+  #weight = 0;
   #guard: TypeGuard | undefined;
   #allowedType: BulkType | undefined;
   readonly #allowedEnds = new Set<number>();
   #ordinal: number;
+  /** Given to `add`. */
+  #records = 0;
+  #record: LoadedRecord | undefined;
+  /** Why nothing more is taken. */
+  #ended: Refusal | undefined;
+  #isClosed = false;
 
   constructor(options: BulkLoadOptions) {
     const {session, lightEdges, bidirectional, entryBytesMax, timers} = options;
     this.#options = options;
     this.#ordinal = options.ordinalBase;
-    this.#draft = new BulkDraft(session.schema.context);
-    this.#json = new JsonLineReader(this.#draft);
-    this.#csv = new CsvLineReader(this.#draft);
-    this.#lines = new LineSplitter(options.lineBytesMax);
-    this.#writer = new BulkWriter(session.database, this.#draft, {
+    this.draft = new BulkDraft(session.schema.context);
+    this.#writer = new BulkWriter(session.database, this.draft, {
       lightEdges,
       bidirectional,
       entryCapacity: entryBytesMax + entrySlackBytes,
@@ -123,42 +129,77 @@ export class BulkLoad {
       timers,
       retriesMax: options.retriesMax,
       retryDelayMs: options.retryDelayMs,
-      schemaVersion: entry => schemaVersionFor(entry, this.#draft.catalog, session.schema.catalog),
-      committed: (entry, index) => this.#committed(entry, index),
+      schemaVersion: entry => schemaVersionFor(entry, this.draft.catalog, session.schema.catalog),
+      committed: (entry, outcome) => this.#committed(entry, outcome),
       refusalOf,
     });
   }
 
-  /** Takes bytes. @throws {Refusal} when a line or a commit is refused; the load has ended then. */
-  async push(chunk: Buffer): Promise<void> {
-    this.counts.bytesRead += chunk.length;
-    this.#askRights();
-    this.#lines.add(chunk);
-    this.#renew();
-    await this.#told(() => this.#guarded(() => this.#readLines()));
+  add(record: LoadedRecord): Promise<void> | undefined {
+    this.#record = record;
+    const place = (this.#records += 1);
+    try {
+      this.begin();
+      this.#fill();
+    } catch (error) {
+      return this.refused(error, place);
+    }
+    if (this.#options.requestId !== undefined) this.#weight += estimateValue(record.properties);
+    return this.take(place, this.#fill);
   }
 
-  /** The body has ended: reads its last line and commits the rest. @throws {Refusal} */
-  async finish(): Promise<void> {
+  /**
+   * Call before records are read into the draft: rights and schema may have changed.
+   *
+   * @throws {Refusal} when whoever loads may not any more, and what ended the load.
+   */
+  begin(): void {
+    if (this.#ended !== undefined) throw this.#ended;
     this.#askRights();
-    this.#lines.end();
-    await this.#told(async () => {
-      await this.#guarded(() => this.#readLines());
-      await this.#flush();
-    });
+    this.#renew();
+  }
+
+  /**
+   * Takes what the draft holds; a promise where the next record has to wait.
+   *
+   * @param place - Number of the record among what its client sends, for refusals.
+   * @param refill - Reads the same record anew, since a newer schema may read it differently.
+   */
+  take(place: number, refill: () => void): Promise<void> | undefined {
+    try {
+      if (this.#ended !== undefined) throw this.#ended;
+      this.#requireRight();
+      const {kind, type} = this.draft;
+      if (kind === 'edge') {
+        if (this.phase === 'vertices') return this.#firstEdge(place, refill);
+        this.#addEdge(place);
+      } else if (type?.firesOnCreate === true) return this.#makeVertex(place);
+      else this.#addVertex(place);
+    } catch (error) {
+      return this.refused(error, place);
+    }
+    return this.#isFull ? this.#commit() : undefined;
+  }
+
+  /** Ends the load with what a record failed with; those before it are stored. */
+  async refused(error: unknown, place: number): Promise<never> {
+    if (!(error instanceof Refusal)) throw error;
+    await this.#flush();
+    throw (this.#ended ??= this.#told(withLine(error, place)));
+  }
+
+  async finish(): Promise<LoadCounts> {
+    this.begin();
+    await this.#flush();
     await this.#followed();
     if (this.phase === 'vertices') this.#options.onVerticesEnd();
+    return this.counts;
   }
 
-  /** The body broke off: commits what complete lines said. @throws {Refusal} */
+  /** What comes broke off: commits what was taken. @throws {Refusal} */
   async abandon(): Promise<void> {
-    await this.#told(() => this.#flush());
+    await this.#flush();
     await this.#followed();
-  }
-
-  async #followed(): Promise<void> {
-    const {session, user} = this.#options;
-    await session.views.followAll(user);
   }
 
   /** How many temporary ids its vertices have. */
@@ -166,13 +207,43 @@ export class BulkLoad {
     return this.#options.ids.size;
   }
 
-  /** Gives back what it holds; what is committed stays. Call it once. */
+  /** Takes nothing more and appends nothing more. What is under way is counted if it commits. */
+  end(reason: Refusal): void {
+    this.#ended ??= reason;
+    this.#commits.stop(reason);
+    this.close();
+  }
+
+  /** Gives back what it holds; what is committed stays. Idempotent. */
   close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#ended ??= queryTerminated();
     this.#options.ids.close();
     this.#options.onClose?.();
   }
 
-  /** Rights may have changed since the last piece. */
+  /** Reads the record that was given into the draft. */
+  readonly #fill = (): void => {
+    const {draft} = this;
+    assert(this.#record !== undefined, 'a record was given');
+    const {type: name, properties, id, from, to} = this.#record;
+    draft.clear();
+    const type = draft.typeNamed(name);
+    if (type === undefined) draft.catalog.requireType(name);
+    assert(type !== undefined, 'the schema has the type');
+    draft.type = type;
+    draft.kind = type.type.kind === 'edge' ? 'edge' : 'vertex';
+    if (draft.kind !== 'edge' && (from ?? to) !== undefined) {
+      throw new Refusal('argument', `'${name}' is no edge type: its records have no ends`);
+    }
+    if (id !== undefined) draft.id.setText(id);
+    setEnd(draft.from, from);
+    setEnd(draft.to, to);
+    draft.fill(type, properties);
+  };
+
+  /** Rights may have changed since the last record. */
   #askRights(): void {
     const guard = this.#options.guard();
     if (guard === this.#guard) return;
@@ -185,170 +256,131 @@ export class BulkLoad {
     this.#allowedEnds.clear();
   }
 
-  /** What fails is told as far as whoever loads may read it. */
-  async #told(work: () => Promise<void>): Promise<void> {
+  #requireRight(): void {
+    const {type} = this.draft;
+    if (this.#guard === undefined || type === undefined || type === this.#allowedType) return;
+    this.#guard.require('createRecord', type.type.name);
+    this.#allowedType = type;
+  }
+
+  async #followed(): Promise<void> {
+    const {session, user} = this.#options;
+    await session.views.followAll(user);
+  }
+
+  async #sent(sending: Promise<void>): Promise<void> {
     try {
-      await work();
+      await sending;
     } catch (error) {
-      throw toldDuplicate(error, this.#guard, this.#draft.catalog);
+      throw this.#told(error);
     }
   }
 
-  /** A refused line leaves those before it stored. */
-  async #guarded(work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      if (!(error instanceof LineFailure)) throw error;
-      await this.#flush();
-      throw error.refusal;
-    }
+  /** What failed, as far as whoever loads may read it. */
+  #told<T>(error: T): T | Refusal {
+    return toldDuplicate(error, this.#guard, this.draft.catalog) as T | Refusal;
   }
 
   async #flush(): Promise<void> {
     await this.#commit();
-    await this.#commits.drain();
+    await this.#sent(this.#commits.drain());
   }
 
-  async #readLines(): Promise<void> {
-    const lines = this.#lines;
-    const {counts} = this;
-    const {entryBytesMax, vertexBatchSize, edgeBatchSize} = this.#options;
-    for (;;) {
-      let isEdge: boolean | undefined;
-      try {
-        if (!lines.next()) return;
-        counts.linesRead++;
-        isEdge = this.#readLine(lines.bytes, lines.start, lines.stop);
-        if (isEdge === false && !this.#fires) this.#addVertex();
-      } catch (error) {
-        throw this.#lineFailure(error);
-      }
-      if (isEdge === undefined) {
-        counts.linesSkipped++;
-        continue;
-      }
-      if (!isEdge && this.#fires) await this.#makeVertex();
-      if (isEdge) {
-        const {context} = this.#draft;
-        if (this.phase === 'vertices') await this.#beginEdges();
-        try {
-          // Under a newer schema the line may say something else.
-          if (context !== this.#draft.context) {
-            this.#readLine(lines.bytes, lines.start, lines.stop);
-          }
-          this.#addEdge();
-        } catch (error) {
-          throw this.#lineFailure(error);
-        }
-      }
-      const {entry} = this.#writer;
-      const recordsMax = isEdge ? edgeBatchSize : vertexBatchSize;
-      if (entry.operations.length >= entryBytesMax || entry.records >= recordsMax) {
-        await this.#commit();
-      }
+  async #firstEdge(place: number, refill: () => void): Promise<void> {
+    const {context} = this.draft;
+    await this.#flush();
+    this.#options.onVerticesEnd();
+    this.phase = 'edges';
+    try {
+      // Under a newer schema the record may say something else.
+      if (context !== this.draft.context) refill();
+      this.#requireRight();
+      this.#addEdge(place);
+    } catch (error) {
+      await this.refused(error, place);
     }
-  }
-
-  #lineFailure(error: unknown): unknown {
-    if (!(error instanceof Refusal)) return error;
-    return new LineFailure(withLine(error, this.counts.linesRead));
-  }
-
-  /** Whether the line's record is an edge; undefined when the line is none. */
-  #readLine(bytes: Buffer, start: number, stop: number): boolean | undefined {
-    if (isBlank(bytes, start, stop)) return undefined;
-    const {format} = this.#options;
-    const guard = this.#guard;
-    const {linesRead} = this.counts;
-    if (format === 'json') this.#json.read(bytes, start, stop, linesRead);
-    else if (!this.#csv.read(bytes, start, stop, linesRead)) return undefined;
-    const {type} = this.#draft;
-    if (guard !== undefined && type !== undefined && type !== this.#allowedType) {
-      guard.require('createRecord', type.type.name);
-      this.#allowedType = type;
-    }
-    return this.#draft.kind === 'edge';
-  }
-
-  get #fires(): boolean {
-    return this.#draft.type?.firesOnCreate === true;
+    if (this.#isFull) await this.#commit();
   }
 
   /** Makes the drafted vertex at once, durably. */
-  async #makeVertex(): Promise<void> {
+  async #makeVertex(place: number): Promise<void> {
     const {counts} = this;
-    const {ids, tellsIds, onVertices, makeVertex} = this.#options;
-    const {type, id} = this.#draft;
+    const {ids, tellsIds, onVertices, makeVertex, requestId} = this.#options;
+    const {type, id} = this.draft;
     assert(type !== undefined, 'a draft that is read has a type');
     try {
-      this.#beginVertex();
+      this.#beginVertex(place);
       ids.checkRoom();
-      const made = await makeVertex(type.type.name, this.#draft.properties());
+      const made = await makeVertex({
+        type: type.type.name,
+        properties: this.draft.properties(),
+        requestId: requestId && `${requestId}/v${place}`,
+      });
       if (made === undefined) return;
+      const {rid, commitIndex} = made;
       counts.vertices++;
-      counts.commitIndex = made.commitIndex;
+      counts.commitIndex = commitIndex;
+      if (this.#ended !== undefined) throw this.#ended;
+      const isNamed = id.present && rid !== undefined;
       if (!id.present) counts.verticesWithoutId++;
-      else {
-        ids.set(id.bytes, id.start, id.end, made.rid);
+      if (isNamed) {
+        ids.set(id.bytes, id.start, id.end, rid);
         this.#ordinal++;
       }
-      onVertices(tellsIds && id.present ? [id.text, ridText(made.rid)] : noIds);
+      onVertices(tellsIds && isNamed ? [id.text, ridText(rid)] : noIds);
     } catch (error) {
-      throw this.#lineFailure(error);
+      await this.refused(error, place);
     }
   }
 
   /** @throws {Refusal} when an edge was before it. */
-  #beginVertex(): void {
-    const {linesRead} = this.counts;
+  #beginVertex(place: number): void {
     if (this.phase === 'edges') {
       throw lineRefusal(
-        linesRead,
-        `Expected edge record but got vertex at line ${linesRead}. ` +
+        place,
+        `Expected edge record but got vertex at line ${place}. ` +
           'All vertices must appear before edges',
       );
     }
-    const {id} = this.#draft;
+    const {id} = this.draft;
     if (this.#options.references === 'ordinal') id.setText(String(this.#ordinal));
   }
 
-  #addVertex(): void {
+  #addVertex(place: number): void {
     const {counts} = this;
-    const {ids, tellsIds} = this.#options;
-    const {linesRead} = counts;
-    this.#beginVertex();
-    const {id} = this.#draft;
+    const {ids, tellsIds, requestId} = this.#options;
+    this.#beginVertex(place);
+    const {id} = this.draft;
     if (!id.present) {
-      this.#writer.addVertex(linesRead);
+      this.#writer.addVertex(place);
       counts.verticesWithoutId++;
       return;
     }
     ids.checkRoom();
-    const rid = this.#writer.addVertex(linesRead);
+    const rid = this.#writer.addVertex(place);
     ids.set(id.bytes, id.start, id.end, rid);
     this.#ordinal++;
-    if (tellsIds) this.#pendingIds.push(id.text, ridText(rid));
+    if (tellsIds || requestId !== undefined) this.#pendingIds.push(id.text, ridText(rid));
+    if (requestId !== undefined) this.#rids.push(rid);
   }
 
-  #addEdge(): void {
-    const {from, to} = this.#draft;
-    const ends = [this.#end(from, '@from'), this.#end(to, '@to')] as const;
+  #addEdge(place: number): void {
+    const {from, to} = this.draft;
+    const ends = [this.#end(from, '@from', place), this.#end(to, '@to', place)] as const;
     for (const {rid} of ends) this.#requireEnd(rid);
-    this.#writer.addEdge(...ends, this.counts.linesRead);
+    this.#writer.addEdge(...ends, place);
   }
 
   /** An edge changes the vertices that it connects. @throws {Refusal} `security.denied`. */
   #requireEnd({bucket}: Rid): void {
     if (this.#guard === undefined || this.#allowedEnds.has(bucket)) return;
-    const type = this.#draft.catalog.typeOfBucket(bucket);
+    const type = this.draft.catalog.typeOfBucket(bucket);
     if (type !== undefined) this.#guard.require('updateRecord', type.name);
     this.#allowedEnds.add(bucket);
   }
 
-  #end(reference: TextRange, name: string): EdgeEnd {
-    const {linesRead} = this.counts;
-    if (!reference.present) throw lineRefusal(linesRead, `Missing ${name} at line ${linesRead}`);
+  #end(reference: TextRange, name: string, place: number): EdgeEnd {
+    if (!reference.present) throw lineRefusal(place, `Missing ${name} at line ${place}`);
     const {ids, references} = this.#options;
     const {bytes, start, end} = reference;
     const own = ids.get(bytes, start, end);
@@ -358,11 +390,11 @@ export class BulkLoad {
     if (rid !== undefined && rid.position >= 0) return {rid, isOwn: false};
     const shown = text.slice(0, 200);
     throw lineRefusal(
-      linesRead,
+      place,
       references === 'ordinal'
-        ? `Unknown vertex number '${shown}' at line ${linesRead}: this batch has made ` +
+        ? `Unknown vertex number '${shown}' at line ${place}: this batch has made ` +
             `${ids.size} vertices, numbered from ${this.#options.ordinalBase}`
-        : `Unknown temporary ID '${shown}' at line ${linesRead}: no vertex earlier in this ` +
+        : `Unknown temporary ID '${shown}' at line ${place}: no vertex earlier in this ` +
             `payload declared it as its @id (${ids.size} ids mapped so far). Vertices must ` +
             'appear before the edges that reference them, and each request resolves only the ' +
             'ids of its OWN payload: a vertex loaded by an earlier request has to be referenced ' +
@@ -370,10 +402,15 @@ export class BulkLoad {
     );
   }
 
-  async #beginEdges(): Promise<void> {
-    await this.#flush();
-    this.#options.onVerticesEnd();
-    this.phase = 'edges';
+  get #isFull(): boolean {
+    const {entry} = this.#writer;
+    const {requestId, entryBytesMax, vertexBatchSize, edgeBatchSize} = this.#options;
+    const recordsMax = this.phase === 'edges' ? edgeBatchSize : vertexBatchSize;
+    if (entry.records >= recordsMax) return true;
+    // How many bytes a record takes in the store is not the same each time.
+    return requestId === undefined
+      ? entry.operations.length >= entryBytesMax
+      : this.#weight >= entryBytesMax;
   }
 
   async #commit(): Promise<void> {
@@ -382,48 +419,63 @@ export class BulkLoad {
       this.#idsOf.set(entry, this.#pendingIds);
       this.#pendingIds = [];
     }
-    await this.#commits.send(entry);
+    const {requestId} = this.#options;
+    if (requestId !== undefined && entry.records > 0) {
+      const note = encodeNote(entry.records, this.#rids);
+      this.#rids = [];
+      entry.request = {id: `${requestId}/${this.#entries}`, note};
+      this.#entries += 1;
+      this.#weight = 0;
+    }
+    await this.#sent(this.#commits.send(entry));
     this.#renew();
   }
 
   /** Goes over to the newest schema where no record waits that was made under an older one. */
   #renew(): void {
     const {context} = this.#options.session.schema;
-    if (context === this.#draft.context || this.#writer.entry.records > 0) return;
-    this.#draft.renew(context);
+    if (context === this.draft.context || this.#writer.entry.records > 0) return;
+    this.draft.renew(context);
     this.#forgetRights();
   }
 
-  #committed(entry: BulkEntry, index: number): void {
+  #committed(entry: BulkEntry, {index, note, repeated}: Committed): void {
     const {counts} = this;
-    const {names} = this.#draft;
-    for (const [id, name] of entry.newNames) names.learn(id, name);
+    const {names} = this.draft;
+    const ids = this.#idsOf.get(entry);
+    if (repeated === true) this.#madeBefore(entry, ids ?? [], note);
+    else for (const [id, name] of entry.newNames) names.learn(id, name);
     counts.vertices += entry.vertices;
     counts.edges += entry.edges;
-    counts.commitIndex = index;
-    if (entry.vertices > 0) this.#options.onVertices(this.#idsOf.get(entry) ?? noIds);
+    counts.commitIndex = Math.max(counts.commitIndex, index);
+    if (entry.vertices > 0) this.#options.onVertices(ids ?? noIds);
     if (entry.edges > 0) this.#options.onEdges();
   }
-}
 
-/** A line that was refused, on its way to where the lines before it are committed. */
-class LineFailure extends Error {
-  readonly refusal: Refusal;
-
-  constructor(refusal: Refusal) {
-    super(refusal.message);
-    this.refusal = refusal;
+  /**
+   * Its vertices are those of the first time that the load was sent.
+   *
+   * @throws {Refusal} `request.reused` when that was another load.
+   */
+  #madeBefore({records}: BulkEntry, ids: string[], note: Uint8Array | undefined): void {
+    const rids = decodeNote(note, {records, names: ids.length / 2});
+    if (rids === undefined) {
+      const message = 'another load was sent under this id before: give each load an id of its own';
+      throw new Refusal('request.reused', message);
+    }
+    if (this.#isClosed) return;
+    for (const [at, rid] of rids.entries()) {
+      const bytes = utf8Bytes(ids[at * 2] as string);
+      this.#options.ids.set(bytes, 0, bytes.length, rid);
+      ids[at * 2 + 1] = ridText(rid);
+    }
   }
 }
 
 const noIds: readonly string[] = [];
 /** Room for the record that fills an entry. */
-const entrySlackBytes = 16 << 10;
+export const entrySlackBytes = 16 << 10;
 
-function isBlank(bytes: Buffer, start: number, stop: number): boolean {
-  for (let at = start; at < stop; at++) {
-    const byte = bytes[at] as number;
-    if (byte !== 0x20 && byte !== 0x09) return false;
-  }
-  return true;
+function setEnd(into: TextRange, end: Rid | string | undefined): void {
+  if (end !== undefined) into.setText(end instanceof Rid ? ridText(end) : end);
 }

@@ -21,11 +21,17 @@ for (const [place, open] of Object.entries(places)) {
     const text = 'SELECT n FROM Person WHERE n < :top ORDER BY n';
     const known = {columns: {n: 'INTEGER'}, parameters: {top: 'INTEGER'}};
     assert.deepEqual(await one.ask('prepare', {text}), {id: undefined, ...known});
-    const records = Array.from({length: 5}, (_one, n) => ({n}));
-    assert.equal((await one.ask('load', {type: 'Person', records}))['loaded'], 5);
+    const people = Array.from({length: 5}, (_one, n) => {
+      return {type: 'Person', properties: {n}, id: `p${n}`};
+    });
+    const records = [...people, {type: 'Knows', properties: {}, from: 'p0', to: 'p1'}];
+    for (const time of ['first', 'second']) {
+      const {vertices, edges} = await one.ask('load', {records, once: 'load'});
+      assert.deepEqual([vertices, edges], [5, 1], `the ${time} time`);
+    }
     const run = await one.ask('run', {text, values: {top: 4}});
     assert.deepEqual(run['columns'], ['n']);
-    const page = {cursor: '6', rows: 3};
+    const page = {cursor: '7', rows: 3};
     assert.deepEqual((await one.ask('next', page))['rows'], [[0], [1], [2]]);
     assert.deepEqual((await one.ask('next', page))['rows'], [[3]]);
 

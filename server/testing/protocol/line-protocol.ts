@@ -1,7 +1,6 @@
 /**
- * A protocol as small as can be, a JSON object a line over TCP, on the session service, security
- * and administrative commands alone. See docs/design/0049-how-to-add-a-protocol.md. A request has
- * `do`, what that takes, and an `id`, which its answer repeats.
+ * A protocol as small as can be (docs/design/0049-how-to-add-a-protocol.md): over TCP, an object
+ * of JSON a line, which has `do`, what that takes, and an `id`, which its answer repeats.
  */
 import {createServer, type Server, type Socket} from 'node:net';
 import {createInterface} from 'node:readline';
@@ -18,7 +17,7 @@ import {parseRid} from '#server/model/rid.ts';
 import {type MapValue, Rid, type Value} from '#server/model/value.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {RecordCalls} from '#server/session/record-calls.ts';
-import type {ChangeSubscription, RequestContext, RowCursor} from '#server/session/session.ts';
+import type * as api from '#server/session/session.ts';
 import {statementRequest} from '#server/session/statement-request.ts';
 
 /** The service is that of the cluster on its member, which has a way for commands too. */
@@ -29,15 +28,14 @@ export function lineProtocol(parts: Parts): Server {
   return createServer(socket => void new LineConnection(parts, socket).serve().catch(() => {}));
 }
 
-const answerOf = (fields: Readonly<Record<string, Value>>): MapValue =>
-  new Map(Object.entries(fields));
+const answerOf = (fields: Record<string, Value>): MapValue => new Map(Object.entries(fields));
 const done = answerOf({done: true});
 
 class LineConnection {
   readonly #parts: Parts;
   readonly #socket: Socket;
   readonly #client: ReturnType<Parts['service']['connect']>;
-  readonly #cursors = new Map<string, RowCursor>();
+  readonly #cursors = new Map<string, api.RowCursor>();
   #principal: Principal | undefined;
 
   constructor(parts: Parts, socket: Socket) {
@@ -70,12 +68,12 @@ class LineConnection {
     const who = this.#principal;
     if (who === undefined) throw new Refusal('security.unauthenticated', 'log in first');
     const database = text('database');
-    const transactionId = given.has('transaction') ? text('transaction') : undefined;
+    const transactionId = text('transaction') || undefined;
     const timeoutMs = given.get('within') as number | undefined;
-    const own = {clientName: text('as') || undefined, timeoutMs, readOnly: given.has('only')};
-    const reads = given.get('reads') as ReadMode;
-    const consistency = {consistency: reads, after: given.get('after') as number};
-    const scope = {database, transactionId, consistency, ...this.#client.context, ...own};
+    const names = {clientName: text('as') || undefined, requestId: text('once') || undefined};
+    const own = {database, transactionId, timeoutMs, readOnly: given.has('only')};
+    const [consistency, after] = [given.get('reads') as ReadMode, given.get('after') as number];
+    const scope = {...names, ...own, ...this.#client.context, consistency: {consistency, after}};
     const values = (given.get('values') ?? new Map()) as MapValue;
     const plain = statementRequest(database, text('text'), values);
     const statement = {...plain, ...scope, language: text('language') || 'sql', limit: 0};
@@ -106,8 +104,10 @@ class LineConnection {
         return answerOf({record: (await records.update(rid, values, 'merge')) ?? null});
       case 'delete':
         return answerOf({deleted: await records.delete(rid)});
-      case 'load':
-        return answerOf({loaded: await records.load(text('type'), given.get('records') as [])});
+      case 'load': {
+        const loaded = (given.get('records') as MapValue[]).map(one => Object.fromEntries(one));
+        return answerOf({...(await records.load(loaded as unknown as api.LoadedRecord[]))});
+      }
       case 'begin':
         return answerOf({transaction: await service.begin(who, database, scope)});
       case 'commit':
@@ -120,11 +120,11 @@ class LineConnection {
         void this.#tell(await service.changes(who, {...scope, filters: [{}]})).catch(refusedAs);
         return done;
       default:
-        return this.#administrate(who, text('do'), scope);
+        return this.#command(who, text('do'), scope);
     }
   }
 
-  async #tell(subscription: ChangeSubscription): Promise<void> {
+  async #tell(subscription: api.ChangeSubscription): Promise<void> {
     for (;;) {
       for (const {kind, typeName} of (await subscription.next()).changes) {
         this.#socket.write(`${jsonText(answerOf({event: kind, type: typeName}))}\n`);
@@ -132,7 +132,7 @@ class LineConnection {
     }
   }
 
-  async #administrate(who: Principal, line: string, context: RequestContext): Promise<MapValue> {
+  async #command(who: Principal, line: string, context: api.RequestContext): Promise<MapValue> {
     const spoken = spokenCommand(Object.values(administrativeCommands), line);
     if (spoken === undefined) throw new Refusal('argument', `nobody knows '${line}' here`);
     const given = spokenArguments(spoken, new Map(), new JsonParser(16));

@@ -79,6 +79,7 @@ export interface LineLoad {
   readonly queriesWaiting: number;
   readonly queryMemoryBytes: number;
   readonly permitsHeld: number;
+  readonly loadsRunning: number;
 }
 
 /** What protocols have from their service and did not give back. */
@@ -99,7 +100,11 @@ const platform = {
   random: createRandom(),
   logger: {log: () => {}},
 };
-const schema = ['CREATE VERTEX TYPE Person', 'CREATE PROPERTY Person.n INTEGER'];
+const schema = [
+  'CREATE VERTEX TYPE Person',
+  'CREATE PROPERTY Person.n INTEGER',
+  'CREATE EDGE TYPE Knows',
+];
 const settings = {'svc.server.saltIterations': '1000', 'svc.ha.quorumTimeout': '100'};
 
 export const login = {user: 'root', password: rootPassword};
@@ -213,5 +218,6 @@ function sumOf(...loads: readonly LineLoad[]): LineLoad {
     queriesWaiting: sum('queriesWaiting'),
     queryMemoryBytes: sum('queryMemoryBytes'),
     permitsHeld: sum('permitsHeld'),
+    loadsRunning: sum('loadsRunning'),
   };
 }

@@ -16,7 +16,13 @@ const long = {
   text: 'UNWIND range(1, 3000) AS a UNWIND range(1, 3000) AS n RETURN n',
   language: 'cypher',
 };
-const records = Array.from({length: 3_000}, (_one, n) => ({n}));
+const people = Array.from({length: 3_000}, (_one, n) => {
+  return {type: 'Person', id: `p${n}`, properties: {n}};
+});
+const records = [
+  ...people,
+  ...people.map(({id}, n) => ({type: 'Knows', properties: {}, from: id, to: `p${n >> 1}`})),
+];
 const prepared = {text: 'SELECT n FROM Person WHERE n = :n', values: {n: 1}};
 const takesAll = process.env['VANISH'] === 'all';
 const cutsMax = takesAll ? 2_000 : 6;
@@ -50,7 +56,8 @@ const requests: Readonly<Record<string, Ask>> = {
   'prepared, linearizable': () => ['run', {...prepared, reads: 'linearizable'}],
   delete: ({rid}) => ['delete', {rid}],
   'write by a statement': () => ['run', {text: 'INSERT INTO Person SET n = 2'}],
-  load: () => ['load', {type: 'Person', records}],
+  load: () => ['load', {records}],
+  'load with an id': () => ['load', {records, once: 'the same'}],
   commit: ({transaction}) => ['commit', {transaction}],
   rollback: ({transaction}) => ['rollback', {transaction}],
   subscribe: () => ['subscribe'],

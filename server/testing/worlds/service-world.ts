@@ -2,11 +2,14 @@
  * A session service over a real engine (RocksDB on disk, commits inline): statements in, rows
  * out, without a protocol and without threads.
  */
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
 import {assert} from '#server/base/assert.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import {StoreCompactions} from '#server/node/compaction/store-compactions.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import {createDisk} from '#server/platform/real/disk.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import {loadJavaScript} from '#server/platform/real/javascript.ts';
@@ -98,6 +101,7 @@ export class ServiceWorld {
         cluster: member,
         compactions: new StoreCompactions(),
         families,
+        temporary: {disk: createDisk(), directory: join(tmpdir(), 'svc-temporary')},
         ...(scanThreads && {threads: scanThreads}),
       });
     };

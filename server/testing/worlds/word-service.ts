@@ -16,6 +16,8 @@ import type {
   ChangesRequest,
   ClientConnection,
   ChangeSubscription,
+  LoadRequest,
+  RecordLoad,
   RequestContext,
   ResultCursor,
   RowCursor,
@@ -197,6 +199,10 @@ export class WordService implements Service {
 
   searchFigures(principal: Principal): ReturnType<Service['searchFigures']> {
     return this.#real.searchFigures(principal);
+  }
+
+  loadRecords(who: Principal, request: LoadRequest): Promise<RecordLoad> {
+    return this.#real.loadRecords(who, request);
   }
 
   databaseExists(who: Principal, name: string): boolean {

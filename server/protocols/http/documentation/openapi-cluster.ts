@@ -153,6 +153,15 @@ export const clusterRows: readonly Row[] = [
     answers: [200, 400, 401, 413, 503],
   },
   {
+    at: 'post /cluster/stream',
+    tag,
+    summary: 'What the leader does for a client of another member, with what follows',
+    description:
+      'Between members: a call whose values follow it, such as the records of a load; each part ' +
+      'of them is answered when it was taken.',
+    answers: [200, 400, 401, 503],
+  },
+  {
     at: 'post /cluster/auth-session',
     tag,
     summary: 'Whose login a token is',

@@ -6,6 +6,7 @@
 import {clientGone} from '../message/failure.ts';
 import {basePath} from '../protocol-names.ts';
 import type {IncomingMessage} from 'node:http';
+import {PassThrough} from 'node:stream';
 import {hostAndPort} from '#server/base/addresses.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
@@ -14,11 +15,17 @@ import {type Attempted, LeaderAttempts, noLeaderNow} from '#server/forwarding/le
 import {
   encodeCall,
   errorIn,
+  frame,
   type Frame,
   FrameReader,
   type LeaderCall,
 } from '#server/forwarding/leader-call.ts';
-import type {CallAnswer, CallOptions, LeaderChannel} from '#server/forwarding/leader-channel.ts';
+import type {
+  CallAnswer,
+  CallOptions,
+  CallStream,
+  LeaderChannel,
+} from '#server/forwarding/leader-channel.ts';
 
 import {memberHeaders} from './forwarded-headers.ts';
 import type {HttpTarget} from './idle-connections.ts';
@@ -27,6 +34,8 @@ import type {RelayContext} from './relayed-exchange.ts';
 import {LeaderSender} from './leader-sender.ts';
 
 export const callPath = '/cluster/call';
+/** Where calls go whose values follow them. */
+export const streamPath = '/cluster/stream';
 
 /** What an answer may take beyond the time of its request, which the leader keeps itself. */
 const graceMs = 1_000;
@@ -55,14 +64,45 @@ export class HttpLeaderChannel implements LeaderChannel {
     callIn: (restMs: number | undefined) => LeaderCall,
     options: CallOptions,
   ): Promise<CallAnswer | undefined> {
+    return await this.#answer(options, (target, restMs) => {
+      const body = encodeCall(callIn(restMs));
+      const bytesMax = this.#context.settings.get('svc.ha.proxyMaxBodySize');
+      if (body.length > bytesMax) throw tooLarge(body.length, bytesMax);
+      const headers = ['Content-Length', String(body.length)];
+      const patienceMs = this.#context.settings.get('svc.ha.proxyCommandTimeout');
+      return this.#attempt(target, {path: callPath, headers, body, restMs, patienceMs}, options);
+    });
+  }
+
+  async open(
+    callIn: (restMs: number | undefined) => LeaderCall,
+    options: Omit<CallOptions, 'isRepeatable'>,
+  ): Promise<CallStream | undefined> {
+    return await this.#answer({...options, isRepeatable: false}, async (target, restMs) => {
+      const body = new PassThrough();
+      body.on('error', () => {});
+      body.write(frame('head', encodeCall(callIn(restMs))));
+      const headers = ['Transfer-Encoding', 'chunked'];
+      const patienceMs = this.#context.settings.get('svc.ha.proxyBatchReadTimeout');
+      const asked = {path: streamPath, headers, body, restMs, patienceMs, goesOn: true};
+      const attempted = await this.#attempt(target, asked, options);
+      if (attempted.kind === 'answered') return streamOver(attempted.answer, body);
+      // Nothing was sent that could have been carried out.
+      return attempted.kind === 'broken' ? {...attempted, kind: 'unsent'} : attempted;
+    });
+  }
+
+  async #answer<T>(
+    {timeoutMs, signal, isRepeatable}: CallOptions,
+    attempt: (target: HttpTarget, restMs: number | undefined) => Promise<Attempted<T>>,
+  ): Promise<T | undefined> {
     if (!this.#cluster.isLeader) await this.#cluster.whenSettled(this.#waitMs);
     const {clock} = this.#context.options;
-    const {timeoutMs, signal, isRepeatable} = options;
     const begunAt = clock.monotonic();
     const restMs = (): number | undefined =>
       timeoutMs && Math.max(1, Math.ceil(timeoutMs - (clock.monotonic() - begunAt)));
     return await this.#attempts.answer({
-      attempt: target => this.#attempt(target, callIn, restMs(), options),
+      attempt: async target => await attempt(target, restMs()),
       isRepeatable,
       gone: () => signal?.aborted === true,
       clientGone,
@@ -76,30 +116,26 @@ export class HttpLeaderChannel implements LeaderChannel {
 
   async #attempt(
     target: HttpTarget,
-    callIn: (restMs: number | undefined) => LeaderCall,
-    restMs: number | undefined,
-    {principal, signal}: CallOptions,
+    {path, headers, body, restMs, patienceMs, goesOn = false}: AskedCall,
+    {principal, signal}: Pick<CallOptions, 'principal' | 'signal'>,
   ): Promise<Attempted<CallAnswer>> {
-    const {settings} = this.#context;
-    const body = encodeCall(callIn(restMs));
-    const bytesMax = settings.get('svc.ha.proxyMaxBodySize');
-    if (body.length > bytesMax) throw tooLarge(body.length, bytesMax);
-    const patienceMs = settings.get('svc.ha.proxyCommandTimeout');
     // The leader itself says that its time is over, unless it is silent.
-    const beginsWithinMs = Math.min(patienceMs, (restMs ?? patienceMs) + graceMs);
+    const mostMs = (restMs ?? Number.POSITIVE_INFINITY) + graceMs;
+    const beginsMs = this.#context.settings.get('svc.ha.proxyCommandTimeout');
+    const beginsWithinMs = Math.min(beginsMs, mostMs);
     const {answer: answering} = this.#sender.send(target, {
       method: 'POST',
-      path: `${basePath}${callPath.slice(1)}`,
+      path: `${basePath}${path.slice(1)}`,
       headers: [
         'Host',
         hostAndPort(target.host, target.port),
-        'Content-Length',
-        String(body.length),
+        ...headers,
         ...memberHeaders(this.#cluster.token, principal.name),
       ],
       body,
       patienceMs: beginsWithinMs,
       signal,
+      goesOn,
     });
     const answer = await answering;
     if (!('headers' in answer)) return answer;
@@ -108,7 +144,7 @@ export class HttpLeaderChannel implements LeaderChannel {
       answer.resume();
       return notTaken(statusCode, target);
     }
-    return await this.#begun(answer, patienceMs, beginsWithinMs);
+    return await this.#begun(answer, Math.min(patienceMs, mostMs), beginsWithinMs);
   }
 
   async #begun(
@@ -138,6 +174,31 @@ export class HttpLeaderChannel implements LeaderChannel {
     const {timers} = this.#context.options;
     return timers.after(delayMs, () => answer.destroy(new Error('the leader is silent')));
   }
+}
+
+/** A call as it is sent to one leader. */
+interface AskedCall {
+  readonly path: string;
+  readonly headers: readonly string[];
+  readonly body: Buffer | PassThrough;
+  /** What is left of its time. */
+  readonly restMs: number | undefined;
+  /** How long the leader may be silent once it has begun to answer. */
+  readonly patienceMs: number;
+  readonly goesOn?: boolean;
+}
+
+function streamOver(answer: CallAnswer, body: PassThrough): Attempted<CallStream> {
+  const stream: CallStream = {
+    send: sent => void body.write(sent),
+    end: sent => void body.end(sent),
+    next: () => answer.next(),
+    close: () => {
+      answer.close();
+      body.destroy();
+    },
+  };
+  return {kind: 'answered', answer: stream};
 }
 
 /** A listener that is starting answers 503; the rest is a matter of settings and releases. */

@@ -22,6 +22,8 @@ export interface LeaderRequest {
   readonly patienceMs: number;
   /** Aborted when nobody waits for the answer. */
   readonly signal: AbortSignal | undefined;
+  /** More is asked of the leader while it answers: it has to lead until the end. */
+  readonly goesOn?: boolean;
 }
 
 export interface SentRequest {
@@ -50,7 +52,7 @@ export class LeaderSender {
 
   send(target: HttpTarget, asked: LeaderRequest): SentRequest {
     const {settings, options} = this.#context;
-    const {method, path, headers, body, patienceMs, signal} = asked;
+    const {method, path, headers, body, patienceMs, signal, goesOn = false} = asked;
     const {promise, resolve} = Promise.withResolvers<IncomingMessage | NoAnswer>();
     const request = this.#connections.request(target, {method, path, headers: [...headers]});
     const onGone = (): void => void request.destroy(new Error('the client is gone'));
@@ -76,7 +78,8 @@ export class LeaderSender {
     });
     const stopWatching = this.#watchLeader(target, request);
     request.on('response', answer => {
-      stopWatching();
+      if (goesOn) answer.once('close', stopWatching);
+      else stopWatching();
       request.setTimeout(0);
       resolve(answer);
     });

@@ -7,7 +7,7 @@
  */
 import {AssertionFailure} from '#server/base/assert.ts';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
-import type {RecordLoad} from '#server/session/record-loads.ts';
+import type {LineLoad} from '#server/session/record-loads.ts';
 import {type Exchange, ndjsonType} from '../message/exchange.ts';
 import {failureAnswer, PlainFailure} from '../message/failure.ts';
 
@@ -48,7 +48,7 @@ export class BatchAnswer {
   }
 
   /** Vertices were committed; flat pairs of id and record id. */
-  vertices(load: RecordLoad, ids: readonly string[]): void {
+  vertices(load: LineLoad, ids: readonly string[]): void {
     if (!this.#isStreamed) return this.#keep(ids);
     for (const id of ids) this.#ids.push(id);
     if (load.counts.vertices - this.#vertices >= this.#options.vertexBatchSize) {
@@ -56,19 +56,19 @@ export class BatchAnswer {
     }
   }
 
-  edges(load: RecordLoad): void {
+  edges(load: LineLoad): void {
     if (this.#isStreamed && load.counts.edges - this.#edges >= this.#options.commitEvery) {
       this.#edgesAreDue = true;
     }
   }
 
   /** Every vertex is committed. */
-  verticesEnded(load: RecordLoad): void {
+  verticesEnded(load: LineLoad): void {
     if (this.#isStreamed && load.counts.vertices > this.#vertices) this.#tellVertices(load);
   }
 
   /** Call between pieces of the body: tells what is due and waits for the reader. */
-  async keepUp(load: RecordLoad): Promise<void> {
+  async keepUp(load: LineLoad): Promise<void> {
     const {exchange} = this.#options;
     if (this.#edgesAreDue) {
       this.#edgesAreDue = false;
@@ -79,7 +79,7 @@ export class BatchAnswer {
   }
 
   /** The counts, as the whole answer or as its last line. */
-  async succeed(load: RecordLoad, elapsedMs: number, idCount: number): Promise<void> {
+  async succeed(load: LineLoad, elapsedMs: number, idCount: number): Promise<void> {
     const {exchange} = this.#options;
     const {counts} = load;
     const body: Fields = {
@@ -99,7 +99,7 @@ export class BatchAnswer {
   }
 
   /** The error with the counts; before the first line with a status of its own. */
-  async fail(load: RecordLoad, error: unknown): Promise<void> {
+  async fail(load: LineLoad, error: unknown): Promise<void> {
     if (error instanceof AssertionFailure) throw error;
     const {exchange} = this.#options;
     if (exchange.response.destroyed) return;
@@ -109,7 +109,7 @@ export class BatchAnswer {
     await exchange.endStream(`${JSON.stringify({error: last})}\n`);
   }
 
-  #failure(load: RecordLoad, error: unknown): {readonly status: number; readonly body: Fields} {
+  #failure(load: LineLoad, error: unknown): {readonly status: number; readonly body: Fields} {
     const {exchange} = this.#options;
     const {context, requestId, database: db} = exchange;
     const answer = failureAnswer(error, {requestId, hidesDetail: context.hidesDetail});
@@ -150,7 +150,7 @@ export class BatchAnswer {
     return {idMapping: fieldsOf([...this.#mapping])};
   }
 
-  #tellVertices(load: RecordLoad): void {
+  #tellVertices(load: LineLoad): void {
     this.#vertices = load.counts.vertices;
     const pairs: [string, string][] = [];
     for (let at = 0; at + 1 < this.#ids.length; at += 2) {
@@ -191,7 +191,7 @@ function fieldsOf(pairs: readonly (readonly [string, string])[]): Fields {
   return Object.fromEntries(pairs);
 }
 
-function progressOf({phase, counts}: RecordLoad): Fields {
+function progressOf({phase, counts}: LineLoad): Fields {
   return {
     phase,
     verticesCreated: counts.vertices,
@@ -202,7 +202,7 @@ function progressOf({phase, counts}: RecordLoad): Fields {
   };
 }
 
-function countsOf(load: RecordLoad): Fields {
+function countsOf(load: LineLoad): Fields {
   const {counts} = load;
   return {
     verticesCreated: counts.vertices,
@@ -215,6 +215,6 @@ function countsOf(load: RecordLoad): Fields {
   };
 }
 
-function withoutId({counts}: RecordLoad): Fields {
+function withoutId({counts}: LineLoad): Fields {
   return counts.verticesWithoutId === 0 ? {} : {verticesWithoutId: counts.verticesWithoutId};
 }

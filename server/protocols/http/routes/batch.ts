@@ -2,11 +2,11 @@
  * POST /batch: bulk load of a graph, streamed in and out (docs/http.md).
  *
  * The body is read only as fast as it is stored, and other requests get their turn between its
- * pieces. Everything about records is in session/record-loads.ts; here are the words of the
- * request, the reading of its body and its answer.
+ * pieces. The load is that of every protocol (session/record-loads.ts), its records come as lines;
+ * here are the words of the request, the reading of its body and its answer.
  */
 import type {Clock, Timers} from '#server/platform/clock.ts';
-import type {LoadRequest, RecordLoad, RecordLoads} from '#server/session/record-loads.ts';
+import type {LineLoad, LineLoadRequest, RecordLoads} from '#server/session/record-loads.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {BatchAnswer} from './batch-answer.ts';
 import {BatchBody} from './batch-body.ts';
@@ -40,7 +40,7 @@ async function runBatch(options: BatchHandlerOptions, call: BatchCall): Promise<
   const startedAt = clock.monotonic();
   const parameters = batchParameters(exchange.query);
   const answer = new BatchAnswer({exchange, ...parameters});
-  const load = loads.begin(principal, {
+  const load = loads.beginLines(principal, {
     database,
     ...shapeOf(parameters),
     format: (exchange.header('content-type') ?? '').includes('csv') ? 'csv' : 'json',
@@ -69,7 +69,7 @@ async function readBody(
   parts: {
     readonly exchange: Exchange;
     readonly body: BatchBody;
-    readonly load: RecordLoad;
+    readonly load: LineLoad;
     readonly answer: BatchAnswer;
   },
 ): Promise<void> {
@@ -103,11 +103,11 @@ function shapeOf(parameters: BatchParameters) {
     edgeBatchSize: parameters.commitEvery,
     retriesMax: parameters.commitRetries,
     retryDelayMs: parameters.commitRetryDelayMs,
-  } satisfies Partial<LoadRequest>;
+  } satisfies Partial<LineLoadRequest>;
 }
 
 /** @throws {PlainFailure} 408 when the body was shorter than announced, 400 when longer. */
-function checkExpected({counts}: RecordLoad, expected: number | undefined): void {
+function checkExpected({counts}: LineLoad, expected: number | undefined): void {
   const received = counts.vertices + counts.edges;
   if (expected === undefined || received === expected) return;
   throw new PlainFailure(

@@ -7,17 +7,11 @@
  * and no record id is given twice. HISTORY_SEED runs one seed, HISTORY_SEEDS so many of them.
  */
 import assert from 'node:assert/strict';
-import {tmpdir} from 'node:os';
 import {after, before, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
-import {createTimers} from '#server/platform/real/clock.ts';
-import {createDisk} from '#server/platform/real/disk.ts';
 import {createSeededRandom, type SeededRandom} from '#server/simulation/seeded-random.ts';
 import {assertIntegrity} from '#server/simulation/integrity.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
-import {BulkIds} from '../../bulk-ids.ts';
-import {SpilledIds} from '../../bulk-ids-disk.ts';
-import {BulkLoad} from '../../loads/bulk-load.ts';
 import type {SessionService} from '../../service.ts';
 import type {RunRequest} from '../../session.ts';
 
@@ -353,11 +347,8 @@ class History {
         }),
       );
     }
-    const load = new BulkLoad({
-      session: this.#service.databaseSession(root, this.#database.name),
-      guard: () => undefined,
-      user: undefined,
-      timers: createTimers(),
+    const load = this.#service.loads.beginLines(root, {
+      database: this.#database.name,
       format: 'json',
       references: 'id',
       ordinalBase: 0,
@@ -367,17 +358,8 @@ class History {
       edgeBatchSize: 3,
       retriesMax: 30,
       retryDelayMs: 1,
-      ids: new BulkIds({
-        countMax: 100,
-        memoryBytesMax: 1 << 20,
-        spill: new SpilledIds(createDisk(), tmpdir(), `never-${this.#seed}`),
-        seed: 1,
-      }),
-      entryBytesMax: 1 << 20,
-      lineBytesMax: 1 << 20,
       tellsIds: true,
-      makeVertex: () => Promise.resolve(undefined),
-      onVertices: ids => {
+      onVertices: (_load, ids) => {
         ids.forEach((text, at) => {
           if (at % 2 === 1) this.#isNew(text);
         });
@@ -385,8 +367,12 @@ class History {
       onVerticesEnd: () => {},
       onEdges: () => {},
     });
-    await load.push(Buffer.from(`${lines.join('\n')}\n`));
-    await load.finish();
+    try {
+      await load.push(Buffer.from(`${lines.join('\n')}\n`));
+      await load.finish();
+    } finally {
+      load.close();
+    }
   }
 
   async #terminate(client: SeededRandom): Promise<void> {
