@@ -6,10 +6,16 @@
  * are those of any read; names and values reach them as parameters. Arguments that mean nothing are
  * refused before a statement runs, with the same words whoever asks.
  */
+import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {searchHybrid} from './search/hybrid-search.ts';
-import {textArguments} from './search/search-arguments.ts';
+import {
+  hybridArguments,
+  refuseArgument,
+  textArguments,
+  vectorArguments,
+} from './search/search-arguments.ts';
 import {quotedName, type SearchCall, searchRows} from './search/search-rows.ts';
 import {similarityOf, textIndex} from './search/search-targets.ts';
 import {searchVectors} from './search/vector-search.ts';
@@ -25,6 +31,17 @@ export interface SearchRequest extends RequestContext {
   readonly transactionId?: string | undefined;
 }
 
+const readers = {
+  fulltext: textArguments,
+  search: vectorArguments,
+  hybrid: hybridArguments,
+} as const;
+
+/** Checks what can be said of the arguments without a database. @throws {Refusal} `argument`. */
+export function readSearchArguments(kind: SearchKind, given: MapValue): void {
+  readers[kind](given);
+}
+
 /** @throws {Refusal} `argument` and what statements are refused with. */
 export async function runSearch(
   service: Service,
@@ -32,15 +49,23 @@ export async function runSearch(
   {kind, database, given, transactionId, ...context}: SearchRequest,
 ): Promise<string> {
   const call: SearchCall = {service, principal, database, given, transactionId, context};
-  switch (kind) {
-    case 'fulltext':
-      return await searchText(call);
-    case 'search':
-      return await searchVectors(call);
-    case 'hybrid':
-      return await searchHybrid(call);
+  try {
+    return await searches[kind](call);
+  } catch (error) {
+    if (!(error instanceof Refusal) || !writing.has(error.code)) throw error;
+    // Nothing else of a search is written by whoever asks.
+    return refuseArgument("'filter' contains write operations: a condition only reads");
   }
 }
+
+/** Refusals of statements that write where only reads are, and within other statements. */
+const writing: ReadonlySet<string> = new Set(['query.not-idempotent', 'not-available']);
+
+const searches: Readonly<Record<SearchKind, (call: SearchCall) => Promise<string>>> = {
+  fulltext: searchText,
+  search: searchVectors,
+  hybrid: searchHybrid,
+};
 
 async function searchText(call: SearchCall): Promise<string> {
   const asked = textArguments(call.given);

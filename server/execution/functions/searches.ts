@@ -8,6 +8,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import {indexOfKind} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
+import {type RankedTarget, rankedTarget} from '#server/catalog/ranked-target.ts';
 import {
   type Effort,
   type RankedQuery,
@@ -199,7 +200,7 @@ const neighborsMax = 10_000;
 
 function sparseNeighbors(args: readonly Value[], call: CallContext): Value {
   const name = 'vector.sparseNeighbors';
-  const index = textAt(args, 0);
+  const {index, only} = sparseTarget(textAt(args, 0), call);
   const dimensions = sparseNumbers(argument(args, 1), name);
   const weights = sparseNumbers(argument(args, 2), name);
   const k = integerAt(args, 3, name);
@@ -214,10 +215,11 @@ function sparseNeighbors(args: readonly Value[], call: CallContext): Value {
   const allowed = filter && new Set(filter.map(item => ridName(item, name)));
   const groupBy = options.text('groupBy');
   const rids = call.graph.ranked(
-    index,
+    index.name,
     {
       query: sparseQuery({dimensions, weights}),
       k: groupBy === undefined && allowed === undefined ? k : Number.POSITIVE_INFINITY,
+      only: only?.name,
     },
     effortOf(call.budget),
   );
@@ -227,6 +229,12 @@ function sparseNeighbors(args: readonly Value[], call: CallContext): Value {
   );
   const grouped = {by: groupBy, size: options.whole('groupSize', 1, 1)};
   return rowsOf(wanted, k, grouped, call);
+}
+
+/** @throws {Refusal} for a name that is no index. */
+function sparseTarget(name: string, {catalog}: CallContext): RankedTarget {
+  const target = rankedTarget(catalog, name, 'sparse');
+  return target ?? {index: catalog.requireIndex(name), only: undefined};
 }
 
 function ridName(value: Value, name: string): string {

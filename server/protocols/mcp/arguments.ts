@@ -163,6 +163,19 @@ export function object(description: string, schema: JsonSchema = {}): Argument<M
   });
 }
 
+/**
+ * Described here and read by whoever gets the arguments as they came, who refuses them in the same
+ * words for every protocol.
+ */
+export function readBehind<F extends ArgumentFields>(
+  fields: F,
+): {[K in keyof F]: Argument<unknown>} {
+  const behind = Object.entries(fields).map(([name, argument]) => {
+    return [name, {...argument, read: (value: Value | undefined) => value}];
+  });
+  return Object.fromEntries(behind) as {[K in keyof F]: Argument<unknown>};
+}
+
 function required<T>(schema: JsonSchema, read: (value: Value, name: string) => T): Argument<T> {
   return {
     schema,

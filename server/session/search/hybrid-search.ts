@@ -59,7 +59,7 @@ interface Ranked {
 export async function searchHybrid(call: SearchCall): Promise<string> {
   const asked = hybridArguments(call.given);
   const catalog = call.service.schemaOf(call.principal, call.database);
-  const index = vectorIndex(catalog, asked);
+  const {index} = vectorIndex(catalog, asked);
   const texts = asked.fulltext && textIndex(catalog, textTarget(asked.fulltext.indexName));
   if (asked.expand !== undefined) requireVertices(catalog, index);
   const legs = [vectorLeg(index, asked), ...(texts ? [textLeg(catalog, texts, asked)] : [])];

@@ -2,6 +2,7 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {indexOfKind} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
+import {type RankedTarget, rankedTarget} from '#server/catalog/ranked-target.ts';
 import {textOptionsOf} from '#server/catalog/text-options.ts';
 import {refuseArgument, type TextArguments, type VectorArguments} from './search-arguments.ts';
 
@@ -12,16 +13,17 @@ const denseName = 'LSM_VECTOR';
 export function vectorIndex(
   catalog: Catalog,
   {indexName, queryVector, queryIndices, efSearch, sparse}: VectorArguments,
-): IndexDefinition {
+): RankedTarget {
   const typeName = sparse ? sparseName : denseName;
   const names = catalog.indexes
     .filter(one => catalog.families.of(one).typeName === typeName)
     .map(({name}) => name);
   const available = `Available ${typeName} indexes: [${names.join(', ')}]`;
-  const index = indexOfKind(catalog, indexName, sparse ? 'sparse' : 'dense');
-  if (index === undefined) {
+  const target = rankedTarget(catalog, indexName, sparse ? 'sparse' : 'dense');
+  if (target === undefined) {
     return refuseArgument(`Vector index '${indexName}' does not exist. ${available}`);
   }
+  const {index} = target;
   const found = catalog.families.of(index).typeName;
   if (found !== typeName) {
     refuseArgument(`Index '${indexName}' is ${found}, not ${typeName}. ${available}`);
@@ -33,7 +35,7 @@ export function vectorIndex(
         `'queryIndices' has ${queryIndices.length} entries and 'queryVector' ${queryVector.length}`,
       );
     }
-    return index;
+    return target;
   }
   if (queryIndices !== undefined) refuseArgument("'queryIndices' needs 'sparse' to be true");
   const dimensions = Number(index.options?.get('dimensions') ?? 0);
@@ -46,7 +48,7 @@ export function vectorIndex(
   if (queryVector.every(value => value === 0)) {
     refuseArgument("Dense 'queryVector' must contain at least one non-zero value");
   }
-  return index;
+  return target;
 }
 
 export function similarityOf(index: IndexDefinition): 'BM25' | 'CLASSIC' {

@@ -15,7 +15,7 @@ const candidatesMax = 8_000;
 
 export async function searchVectors(call: SearchCall): Promise<string> {
   const asked = vectorArguments(call.given);
-  const index = vectorIndex(call.service.schemaOf(call.principal, call.database), asked);
+  const {index} = vectorIndex(call.service.schemaOf(call.principal, call.database), asked);
   const candidateLimit = candidatesOf(asked, asked.k);
   const source = vectorSource(index, asked, candidateLimit);
   const measure = measureOf(index);
@@ -52,12 +52,12 @@ interface Source {
 /** The rows of the search, best first, those that pass the condition. */
 export function vectorSource(
   index: IndexDefinition,
-  {queryVector, queryIndices, efSearch, filter}: VectorArguments,
+  {indexName, queryVector, queryIndices, efSearch, filter}: VectorArguments,
   candidates: number,
 ): Source {
   const numbers = queryVector.map(number => new Double(number));
   const common: readonly (readonly [string, Value])[] = [
-    ['index', index.name],
+    ['index', indexName],
     ['vector', numbers],
     ['candidates', candidates],
   ];

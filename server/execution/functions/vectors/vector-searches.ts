@@ -6,9 +6,8 @@
  */
 import {denseQuery} from '#server/indexes/ranked-search.ts';
 import {Refusal} from '#server/base/errors.ts';
-import {indexOfKind} from '#server/catalog/change-index.ts';
-import type {Catalog} from '#server/catalog/catalog.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
+import {type RankedTarget, rankedTarget, spelledIndex} from '#server/catalog/ranked-target.ts';
 import {denseOptionsOf} from '#server/catalog/vector-options.ts';
 import {ridText} from '#server/model/rid.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
@@ -29,36 +28,25 @@ import {Groups} from './vector-ranking.ts';
 const countMax = 100_000;
 const efSearchMax = 10_000;
 
-/** A dense index, and the type whose records are searched where that is not the index's own. */
-interface DenseTarget {
-  readonly index: IndexDefinition;
-  readonly only: string | undefined;
-}
-
 /** @throws {Refusal} for a name that is no dense vector index. */
-export function denseTarget(name: string, {catalog}: CallContext): DenseTarget {
-  const named = indexOfKind(catalog, name, 'dense');
-  if (named !== undefined) return {index: requireDense(named, name, catalog), only: undefined};
-  const spelt = /^(.+)\[([^\][]+)\]$/.exec(name);
-  if (spelt === null) {
+function denseTarget(name: string, {catalog}: CallContext): RankedTarget {
+  const target = rankedTarget(catalog, name, 'dense');
+  if (target !== undefined) {
+    const {index} = target;
+    if (index.kind === 'dense') return target;
+    throw optionRefusal(
+      `Index '${name}' is ${catalog.families.of(index).typeName}, not LSM_VECTOR`,
+    );
+  }
+  const spelt = spelledIndex(name);
+  if (spelt === undefined) {
     throw new Refusal('schema.unknown-index', `Index with name '${name}' was not found`);
   }
-  const [, typeName = '', property = ''] = spelt;
-  const type = catalog.requireType(typeName);
-  const found = type.indexes.find(
-    ({kind, properties}) => kind === 'dense' && properties[0]?.name === property,
-  );
-  if (found !== undefined) {
-    return {index: found, only: found.typeId === type.id ? undefined : type.name};
-  }
+  const {name: typeName} = catalog.requireType(spelt.typeName);
   throw optionRefusal(
-    `No vector index found on property '${property}' for type '${typeName}' or its parent types`,
+    `No vector index found on property '${spelt.properties.join()}' for type '${typeName}' or ` +
+      'its parent types',
   );
-}
-
-function requireDense(index: IndexDefinition, name: string, {families}: Catalog): IndexDefinition {
-  if (index.kind === 'dense') return index;
-  throw optionRefusal(`Index '${name}' is ${families.of(index).typeName}, not LSM_VECTOR`);
 }
 
 export interface NearRequest {
@@ -75,14 +63,14 @@ export interface NearRecord {
 
 /** The nearest records that still exist for the statement, nearest first. */
 export function nearestRecords(
-  {index, only}: DenseTarget,
+  {index, only}: RankedTarget,
   vector: Float32Array,
   {k, efSearch, among, maxDistance}: NearRequest,
   call: CallContext,
 ): readonly NearRecord[] {
   const found = call.graph.ranked(
     index.name,
-    {query: denseQuery({vector, efSearch, among, maxDistance}), k, only},
+    {query: denseQuery({vector, efSearch, among, maxDistance}), k, only: only?.name},
     effortOf(call.budget),
   );
   const records = call.graph.records(found.map(({rid}) => rid));
@@ -125,7 +113,7 @@ function neighborRows(
 
 /** `k` groups of records: more and more are searched, until there are so many. */
 function groupedNeighbors(
-  target: DenseTarget,
+  target: RankedTarget,
   vector: Float32Array,
   wish: NearRequest,
   {options, call}: {readonly options: Options; readonly call: CallContext},

@@ -1,7 +1,6 @@
 /** `vector_search`, `full_text_search` and `hybrid_search`: the searches of every protocol. */
-import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
-import {runSearch, type SearchKind} from '#server/session/searches.ts';
+import {readSearchArguments, runSearch, type SearchKind} from '#server/session/searches.ts';
 import {
   anyText,
   flag,
@@ -10,13 +9,13 @@ import {
   object,
   oneOf,
   optional,
+  readBehind,
   text,
   texts,
   withDefault,
 } from '../arguments.ts';
 import {databaseArgument, inWordsOfTools, requireSize} from '../statement.ts';
 import {tool, type ToolCall} from '../tool.ts';
-import {ToolRefusal} from '../tool-refusal.ts';
 
 /** Always written by a careful client; who leaves it out means 10. */
 const countArgument = {
@@ -86,8 +85,10 @@ export const vectorSearch = tool({
   requires: ['read'],
   input: {
     database: databaseArgument,
-    indexName: text('The name of a vector index, such as Doc[embedding]'),
-    ...vectorArguments,
+    ...readBehind({
+      indexName: text('The name of a vector index, such as Doc[embedding]'),
+      ...vectorArguments,
+    }),
   },
   run: (call, {database}, raw) => search(call, 'search', database, raw),
 });
@@ -104,11 +105,13 @@ export const fullTextSearch = tool({
   requires: ['read'],
   input: {
     database: databaseArgument,
-    queryText: anyText('The query'),
-    indexName: optional(text('The name of a full-text index, such as Doc[body]')),
-    typeName: optional(text('The type that has the index; indexName goes before it')),
-    properties: optional(texts('The properties of the index, beside typeName')),
-    limit: withDefault(integer('Most records of the answer', 1, 1_000), 10),
+    ...readBehind({
+      queryText: anyText('The query'),
+      indexName: optional(text('The name of a full-text index, such as Doc[body]')),
+      typeName: optional(text('The type that has the index; indexName goes before it')),
+      properties: optional(texts('The properties of the index, beside typeName')),
+      limit: withDefault(integer('Most records of the answer', 1, 1_000), 10),
+    }),
   },
   run: (call, {database}, raw) => search(call, 'fulltext', database, raw),
 });
@@ -125,20 +128,22 @@ export const hybridSearch = tool({
   requires: ['read'],
   input: {
     database: databaseArgument,
-    vectorIndexName: text('The name of a vector index, such as Doc[embedding]'),
-    ...vectorArguments,
-    fulltextIndexName: optional(text('The name of a full-text index; with fulltextQuery')),
-    fulltextQuery: optional(anyText('A query as full_text_search takes it')),
-    expand: optional(object('Follows edges from what was found', expandSchema)),
-    fusionStrategy: withDefault(
-      oneOf('How rankings become one; DBSF and LINEAR go by scores, which expand has none of', [
+    ...readBehind({
+      vectorIndexName: text('The name of a vector index, such as Doc[embedding]'),
+      ...vectorArguments,
+      fulltextIndexName: optional(text('The name of a full-text index; with fulltextQuery')),
+      fulltextQuery: optional(anyText('A query as full_text_search takes it')),
+      expand: optional(object('Follows edges from what was found', expandSchema)),
+      fusionStrategy: withDefault(
+        oneOf('How rankings become one; DBSF and LINEAR go by scores, which expand has none of', [
+          'RRF',
+          'DBSF',
+          'LINEAR',
+        ]),
         'RRF',
-        'DBSF',
-        'LINEAR',
-      ]),
-      'RRF',
-    ),
-    weights: optional(object('What each source of records counts', weightsSchema)),
+      ),
+      weights: optional(object('What each source of records counts', weightsSchema)),
+    }),
   },
   run: (call, {database}, raw) => search(call, 'hybrid', database, raw),
 });
@@ -150,16 +155,14 @@ async function search(
   given: MapValue,
 ): Promise<string> {
   const {service, principal, context} = call;
-  call.requireDatabase(database);
-  call.require('read', database);
   try {
+    readSearchArguments(kind, given);
+    call.requireDatabase(database);
+    call.require('read', database);
     const found = await runSearch(service, principal, {...context, kind, database, given});
     requireSize(call, Buffer.byteLength(found));
     return found;
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'query.not-idempotent') {
-      throw new ToolRefusal("'filter' contains write operations: a condition only reads");
-    }
     throw inWordsOfTools(error);
   }
 }
