@@ -15,6 +15,11 @@ const cases: readonly (readonly [AnalyzerName, string, string, string])[] = [
   ['standard', '我是中国人', '我 是 中 国 人', 'ideographs are words'],
   ['standard', 'カタカナ ひら', 'カタカナ ひ ら', 'Katakana runs, Hiragana does not'],
   ['standard', '한국어 텍스트', '한국어 텍스트', 'Hangul'],
+  ['standard', 'İSTANBUL Istanbul', 'istanbul istanbul', 'a capital i with a dot'],
+  ['standard', '東京タワーへ2人で', '東 京 タワー へ 2 人 で', 'scripts of Japanese side by side'],
+  ['standard', 'ປະເທດລາວ ဗမာ', 'ປະເທດລາວ ဗမာ', 'Lao and Burmese'],
+  ['standard', 'کتاب‌ها', 'کتاب‌ها', 'a joiner within a Persian word'],
+  ['standard', '𠀋𠂊 🇩🇪', '𠀋 𠂊', 'ideographs beyond the basic plane'],
   ['standard', 'ภาษาไทย', 'ภาษาไทย', 'Thai stays together'],
   ['standard', 'שלום עולם צה"ל', 'שלום עולם צה"ל', 'Hebrew with its quote'],
   ['standard', 'مرحبا بالعالم', 'مرحبا بالعالم', 'Arabic'],
@@ -27,6 +32,10 @@ const cases: readonly (readonly [AnalyzerName, string, string, string])[] = [
   ['english', "The foxes' dog's jumped lazily", 'fox dog jump lazili', 'stems, possessives'],
   ['french', 'continuellement', 'continuel', 'French stems'],
   ['german', 'Häuser', 'haus', 'German stems'],
+  ['german', 'Straße STRASSE Strasse', 'strass strass strass', 'a sharp s'],
+  ['turkish', 'IŞIK ışık İzmir', 'ışık ışık izmir', 'an i without a dot'],
+  ['arabic', 'الكتاب', 'كتاب', 'an Arabic article'],
+  ['russian', 'книги книга', 'книг книг', 'Russian stems'],
 ];
 
 for (const [name, text, expected, because] of cases) {
@@ -36,6 +45,13 @@ for (const [name, text, expected, because] of cases) {
     assert.equal(terms.join(' '), expected);
   });
 }
+
+test('a piece of a word is folded as terms are written', () => {
+  assert.equal(analyzerOf('german').fold('Straß'), 'strass');
+  assert.equal(analyzerOf('german').fold('HÄUS'), 'haus');
+  assert.equal(analyzerOf('turkish').fold('IŞ'), 'ış');
+  assert.equal(analyzerOf('standard').fold('Straß'), 'straß');
+});
 
 test('a dropped word leaves its position empty, and places are places of the text', () => {
   const seen: unknown[] = [];

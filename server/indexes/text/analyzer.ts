@@ -6,7 +6,8 @@
  * without the stop words of English. A language's name is `standard` with its stemmer; English
  * also drops its stop words and possessives. Lucene's class names are other spellings of these.
  * A dropped word leaves its position empty. Each word is brought to Unicode's composed form, and
- * a final sigma is folded like any other.
+ * a final sigma is folded like any other. Turkish has an i of its own without a dot; the stemmer of
+ * German writes words without umlauts and sharp s, and so are pieces of words.
  */
 import type {AnalyzerName} from '#server/catalog/text-analyzers.ts';
 import {stemmerOf, type Stemmer} from './stemmers.ts';
@@ -52,17 +53,23 @@ function makeAnalyzer(name: AnalyzerName, stops: ReadonlySet<string> | undefined
   if (name === 'simple' || name === 'stop') {
     return {name, fold: foldWord, analyze: dropping(letterRuns, stops)};
   }
-  return {name, fold: foldWord, analyze: words(name, stops)};
+  const fold = folds[name] ?? foldWord;
+  const piece = pieceFolds[name] ?? fold;
+  return {name, fold: piece, analyze: words(name, fold, stops)};
 }
 
-function words(name: AnalyzerName, stops: ReadonlySet<string> | undefined): Analyzer['analyze'] {
+function words(
+  name: AnalyzerName,
+  fold: (word: string) => string,
+  stops: ReadonlySet<string> | undefined,
+): Analyzer['analyze'] {
   const stem = stemmerOf(name);
   const reduce = name === 'english' ? withoutPossessive : same;
   const stemmed = new Map<string, string>();
   return (text, take) => {
     let position = 0;
     eachWord(text, (start, end) => {
-      const word = reduce(foldWord(text.slice(start, end)));
+      const word = reduce(fold(text.slice(start, end)));
       const at = position++;
       if (stops?.has(word) === true) return;
       take(stem === undefined ? word : remembered(stemmed, word, stem), at, start, end);
@@ -124,11 +131,30 @@ function runs(pattern: RegExp, text: string, fold: (word: string) => string, tak
 
 const beyondAscii = /[^\x00-\x7f]/u;
 
-/** Composed, in lower case, with one sigma. */
+/** Composed, in lower case, with one sigma; a capital i with a dot becomes a plain one. */
 export function foldWord(word: string): string {
   if (!beyondAscii.test(word)) return word.toLowerCase();
-  return word.normalize('NFC').toLowerCase().replaceAll('\u03c2', '\u03c3');
+  const composed = word.normalize('NFC').replaceAll('\u0130', 'i');
+  return composed.toLowerCase().replaceAll('\u03c2', '\u03c3');
 }
+
+/** The case of languages that have one of their own. */
+const folds: Readonly<Partial<Record<AnalyzerName, (word: string) => string>>> = {
+  turkish: word => foldWord(word.normalize('NFC').replaceAll('I', '\u0131')),
+};
+
+/** What pieces of words are, where stems are written in another way than words. */
+const pieceFolds: typeof folds = {
+  german: piece =>
+    foldWord(piece).replaceAll(/[äöüß]/gu, letter => germanLetters.get(letter) ?? letter),
+};
+
+const germanLetters = new Map([
+  ['ä', 'a'],
+  ['ö', 'o'],
+  ['ü', 'u'],
+  ['ß', 'ss'],
+]);
 
 function withoutPossessive(word: string): string {
   return /['\u2019\uff07]s$/u.test(word) ? word.slice(0, -2) : word;
