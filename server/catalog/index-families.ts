@@ -22,7 +22,7 @@ import {
   vectorTraits,
 } from './vector-options.ts';
 import {type OptionTable, readOptions} from './option-table/option-table.ts';
-import {textOptionTable, textProperties} from './text-options.ts';
+import {textOptionsOf, textOptionTable, textProperties} from './text-options.ts';
 
 export interface DeclaredFamily {
   /** What definitions of its indexes call it. Stored: it never changes. */
@@ -49,6 +49,8 @@ export interface DeclaredFamily {
   readonly isRanked: boolean;
   /** What tables of the schema tell of an index besides; absent: nothing. */
   readonly traits?: (index: IndexDefinition) => MapValue;
+  /** What a score of a search is reckoned by, as EXPLAIN says it; absent: there is one way. */
+  readonly scoringOf?: (index: IndexDefinition) => string;
   /** The options of METADATA; absent: the family takes none. */
   readonly options?: (properties: readonly IndexProperty[]) => OptionTable;
   /** @throws {Refusal} for options that do not go together. */
@@ -139,6 +141,7 @@ export const declared = {
     word: 'FULL_TEXT',
     cypher: {word: 'FULLTEXT', types: ['STRING']},
     options: textOptionTable,
+    scoringOf: index => textOptionsOf(index).similarity,
     checkProperties: textProperties,
   },
   dense: {

@@ -175,6 +175,8 @@ export type SourceNode =
       readonly slot: Slot;
       readonly score: Slot;
       readonly count: Expression | undefined;
+      /** What the scores are reckoned by, for EXPLAIN. */
+      readonly scoring?: string | undefined;
     }
   /** A table function: yields rows with the given outputs (`schema:types`, procedures). */
   | {

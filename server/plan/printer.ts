@@ -81,7 +81,8 @@ export function nodeText(node: PlanNode): string {
       const only = node.only === undefined ? '' : ` of ${node.only}`;
       const best = node.count === undefined ? '' : ` best ${expressionText(node.count)}`;
       const into = `${slotText(node.slot)}, ${slotText(node.score)}`;
-      const asked = `${node.index} for ${expressionText(node.query)}${only}${best}`;
+      const by = node.scoring === undefined ? '' : ` by ${node.scoring}`;
+      const asked = `${node.index} for ${expressionText(node.query)}${only}${by}${best}`;
       return `search ${asked} as ${into}${where(node)}`;
     }
     case 'index-point': {

@@ -88,6 +88,7 @@ function searchOf(scan: Scan, plan: PlanNode, context: RuleContext): Found | und
     slot: scan.slot,
     score: context.newSlot(),
     count: undefined,
+    scoring: context.catalog.families.of(index).scoringOf?.(index),
   };
   return {
     ranked,

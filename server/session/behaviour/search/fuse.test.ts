@@ -106,7 +106,7 @@ test('equal scores are in the order of ids, and a record counts where it is best
 
 test('a search in a leg is a node of its own, with its LIMIT', async () => {
   const plan = await explained(fused('{limit: 3}', `(${near})`, `(${pies})`));
-  assert.match(plan, /search Doc\[body\] for "pie" best 20 as/);
+  assert.match(plan, /search Doc\[body\] for "pie" by BM25 best 20 as/);
   assert.match(plan, /fuse .* best 3 as/);
 });
 

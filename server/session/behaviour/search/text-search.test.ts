@@ -181,13 +181,16 @@ test('a plan begins with the search, and takes no more than its LIMIT', async ()
   const search = "SELECT title, $score AS s FROM Art WHERE SEARCH_INDEX('Art[title]', :q) = true";
   assert.match(
     await plan(`${search} ORDER BY $score DESC LIMIT 2`),
-    /search Art\[title\] for :q best 2 as/,
+    /search Art\[title\] for :q by BM25 best 2 as/,
   );
   assert.match(await plan(`${search} ORDER BY s DESC SKIP 1 LIMIT 2`), /best \(?2 \+ 1/);
   assert.match(await plan(`${search} LIMIT 3`), /best 3/);
-  assert.match(await plan(`${search} ORDER BY title LIMIT 3`), /search Art\[title\] for :q as/);
+  assert.match(
+    await plan(`${search} ORDER BY title LIMIT 3`),
+    /search Art\[title\] for :q by BM25 as/,
+  );
   assert.match(await plan(`${search} AND body LIKE '%a%' LIMIT 3`), /best 3 as .* where/);
-  assert.match(await plan(`${search} AND $score > 1 LIMIT 3`), /for :q as/);
+  assert.match(await plan(`${search} AND $score > 1 LIMIT 3`), /for :q by BM25 as/);
 });
 
 test('with a plan of its own a search finds what it finds as a condition', async () => {
