@@ -42,6 +42,8 @@ export interface IndexCacheEnvironment {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly memory: CacheMemory;
+  /** Told of memory that searches read here and there, as it grows. */
+  readonly askLargePages?: ((bytes: Uint8Array) => void) | undefined;
   readonly files: IndexFiles | undefined;
   /** Entries of the log above it are told of; of older snapshots nothing is known. */
   readonly heardSince: LogIndex;
@@ -63,6 +65,8 @@ export interface IndexCacheFigures {
 export interface IndexCache {
   /** What one search over the snapshot may use; undefined: nothing that is kept holds for it. */
   open(reader: ReadContext): unknown;
+  /** Makes what it will keep now, rather than when the index is first searched. */
+  begin?(): void;
   /** The entry with the key [at, end) was put or deleted by the log's `index`; bytes borrowed. */
   entryChanged(bytes: Uint8Array, at: number, end: number, index: LogIndex): void;
   /** Every entry may be another one. */
@@ -117,11 +121,19 @@ export class IndexCaches {
    * What a search of the index over a snapshot may use (`IndexCache.open`), if anything is kept.
    */
   open(index: IndexDefinition, reader: ReadContext): unknown {
-    const known = this.#caches.get(index.id);
+    return this.#of(index)?.open(reader);
+  }
+
+  /** The index is ready: what its options ask for at once is made in the background. */
+  begin(index: IndexDefinition): void {
+    if (index.options?.get('buildGraphNow') === true) this.#of(index)?.begin?.();
+  }
+
+  #of(index: IndexDefinition): IndexCache | undefined {
     const {families, memory} = this.#options;
     const {cache: kind} = families.of(index);
     if (kind === undefined || !memory.of(kind.share).isOn) return undefined;
-    return (known ?? this.#make(index, kind)).open(reader);
+    return this.#caches.get(index.id) ?? this.#make(index, kind);
   }
 
   /** Undefined where nothing of the index is kept. */
@@ -147,6 +159,7 @@ export class IndexCaches {
       timers,
       files,
       memory: memory.of(kind.share),
+      askLargePages: memory.askLargePages,
       heardSince,
       lastIndex,
     });

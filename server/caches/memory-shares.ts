@@ -3,6 +3,7 @@
  * bounds it, and all caches of all databases that name it take it together.
  */
 import type {Settings} from '#server/base/setting-values.ts';
+import type {Machine} from '#server/platform/machine.ts';
 import {CacheMemory} from './cache-memory.ts';
 
 /** The value is the share: two with one setting are two. */
@@ -27,10 +28,12 @@ export const vectorsShare: MemoryShare = {
 
 export class ServerCacheMemory {
   readonly settings: () => Settings;
+  readonly askLargePages: Machine['askLargePages'];
   readonly #shares = new Map<MemoryShare, CacheMemory>();
 
-  constructor(settings: () => Settings) {
+  constructor(settings: () => Settings, machine?: Pick<Machine, 'askLargePages'>) {
     this.settings = settings;
+    this.askLargePages = machine?.askLargePages;
   }
 
   /** The memory of a share. Cost: a look-up. */

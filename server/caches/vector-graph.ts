@@ -106,6 +106,10 @@ export class VectorGraph implements Droppable, IndexCache {
     while (this.#working !== undefined) await this.#working;
   }
 
+  begin(): void {
+    this.#work();
+  }
+
   open(reader: ReadContext): NonNullable<NearSource['near']> {
     return (vector, wish) => this.near(reader, vector, wish);
   }
@@ -327,8 +331,8 @@ export class VectorGraph implements Droppable, IndexCache {
 
   /** Undefined when the database ends, or there is no room. */
   async #fill(reader: Reader): Promise<DenseVectors | undefined> {
-    const {database, clock, timers, memory, files} = this.#environment;
-    const vectors = new DenseVectors(this.#options);
+    const {database, clock, timers, memory, files, askLargePages} = this.#environment;
+    const vectors = new DenseVectors(this.#options, askLargePages);
     const bytes = files?.read(this.#indexId);
     if (bytes !== undefined && !vectors.load(bytes)) files?.refuse(this.#indexId);
     const vector = new Float32Array(this.#options.dimensions);

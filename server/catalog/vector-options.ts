@@ -4,7 +4,8 @@
  * Sparse weights are kept as they are unless `weightQuantization` says INT8: the recorded
  * exchanges, made with the defaults, show scores that are exact. Options of a dense index's rebuild
  * and of its caches have one value here: the graph is kept up to date with every commit, so that
- * there is no rebuild to be put off. A hierarchy is the default, since clusters that are added one
+ * there is no rebuild to be put off. With `buildGraphNow` the graph is begun when the index is
+ * ready, by the member that made it; else, and on the others, by the first search. A hierarchy is the default, since clusters that are added one
  * after the other are not found without it.
  */
 import {Refusal} from '#server/base/errors.ts';
@@ -98,7 +99,11 @@ export const denseOptionTable: OptionTable = new Map<string, OptionRule>([
   ],
   ['pqSubspaces', {kind: 'whole', default: -1, min: -1, max: 512}],
   ['pqClusters', {kind: 'whole', default: 256, min: 2, max: 256}],
+  // Centroids move along with the centre: codes and distances are the same with it and without.
+  ['pqCenterGlobally', {kind: 'boolean', default: true}],
   ['pqTrainingLimit', {kind: 'whole', default: trainingUsual, min: 256, max: 128_000}],
+  ['buildGraphNow', {kind: 'boolean', default: false}],
+  ['storeVectorsInGraph', {kind: 'boolean', default: false}],
   ['locationCacheSize', unused],
   ['graphBuildCacheSize', unused],
   ['mutationsBeforeRebuild', unused],
@@ -163,6 +168,13 @@ export function requireDenseOptions(options: MapValue): void {
   const dimensions = options.get('dimensions');
   if (typeof dimensions !== 'number') {
     throw new Refusal('argument', "An LSM_VECTOR index needs METADATA 'dimensions'");
+  }
+  if (options.get('storeVectorsInGraph') === true) {
+    throw new Refusal(
+      'argument',
+      "METADATA 'storeVectorsInGraph' is false: the file of a graph holds no vectors, they are " +
+        'entries of the index',
+    );
   }
   const product = [...options.keys()].find(key => key.startsWith('pq'));
   if (product !== undefined && options.get('quantization') !== 'PRODUCT') {

@@ -11,6 +11,7 @@ import type {Rid} from '#server/model/value.ts';
 import {CodeSpace} from './vector/code-space.ts';
 import {Codebook} from './vector/codebook.ts';
 import {decodeGraph, encodeGraph} from './vector/graph-file.ts';
+import type {MemoryAdvice} from './vector/growing-memory.ts';
 import {Learning} from './vector/learning.ts';
 import {type GraphAnswer, type GraphShape, NeighbourGraph} from './vector/neighbour-graph.ts';
 import {nodeState} from './vector/node-table.ts';
@@ -22,6 +23,7 @@ import {
   VectorSpace,
 } from './vector/vector-space.ts';
 
+export type {MemoryAdvice} from './vector/growing-memory.ts';
 export type {Similarity} from './vector/vector-space.ts';
 
 export type Quantization = 'NONE' | 'INT8' | 'BINARY' | 'PRODUCT';
@@ -98,13 +100,13 @@ export class DenseVectors {
   /** The way from floats to codes. */
   #learning: Learning | undefined;
 
-  constructor(options: DenseOptions) {
+  constructor(options: DenseOptions, advise?: MemoryAdvice) {
     this.options = options;
     kernels ??= chooseKernels();
     const {dimensions, similarity, quantization} = options;
     const encoding = encodings[quantization];
-    const space = new VectorSpace({dimensions, similarity, encoding}, kernels);
-    this.#graph = new NeighbourGraph(space, options);
+    const space = new VectorSpace({dimensions, similarity, encoding}, kernels, advise);
+    this.#graph = new NeighbourGraph(space, options, advise);
     if (quantization === 'PRODUCT') this.#learning = new Learning(space, options.product, kernels);
   }
 

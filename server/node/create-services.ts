@@ -34,7 +34,7 @@ import {DatabaseDigests} from '#server/session/database-digests.ts';
 import {Security, type SecurityDocument} from '#server/security/security.ts';
 import {Scheduler} from '#server/schedule/scheduler.ts';
 import {SessionService} from '#server/session/service.ts';
-import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
+import {type Engine as StoreEngine, largePages} from '#server/storage/rocksdb/open.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import {ServerAdministration} from './administration.ts';
 import {StoreCompactions} from './compaction/store-compactions.ts';
@@ -140,7 +140,7 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
   const serverName = given.get('svc.server.name');
   const digests = new DatabaseDigests({engine, timers: means.timers, serverName});
   const copies = cluster && new MemberCopies(cluster, digests, parts.peerClient);
-  const machine = createMachine();
+  const machine = createMachine(largePages(parts.storeEngine));
   const threads = scanThreads(given, machine, means.timers);
   const scheduler = new Scheduler(means);
   const disk = createDisk();

@@ -172,7 +172,7 @@ export class SessionService implements Service {
     this.#admission = new Admission(() => this.#limits, timers);
     for (const memory of [this.#pool, threads])
       memory?.onRelease(() => this.#admission.admitMore());
-    this.#cacheMemory = new ServerCacheMemory(settings);
+    this.#cacheMemory = new ServerCacheMemory(settings, machine);
     this.#pool.onShortage(() => this.#cacheMemory.dropAll());
     this.#memory = new KeptMemory(this.#pool, () => ({
       all: settings().get('svc.keptMemoryMax'),

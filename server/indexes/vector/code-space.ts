@@ -8,7 +8,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import type {Codebook} from './codebook.ts';
-import {pagesMax} from './kernel-code.ts';
+import {GrowingMemory} from './growing-memory.ts';
 import {
   batchRows,
   evenedDistance,
@@ -19,7 +19,6 @@ import {
   VectorSpace,
 } from './vector-space.ts';
 
-const pageBytes = 65_536;
 /** Rows that are kept as floats. */
 const placesMax = 1024;
 /** The place of a query that is no row. */
@@ -30,7 +29,7 @@ export class CodeSpace implements RowSpace {
   readonly book: Codebook;
   readonly ids = new Uint32Array(batchRows);
   readonly out = new Float32Array(batchRows);
-  readonly #memory = new WebAssembly.Memory({initial: 1, maximum: pagesMax, shared: true});
+  readonly #memory = new GrowingMemory(0);
   #codes: Uint8Array;
   readonly #table: Float32Array;
   /** The query that the table is of. */
@@ -70,9 +69,7 @@ export class CodeSpace implements RowSpace {
   reserve(count: number): boolean {
     const wanted = this.book.shape.subspaces * count;
     if (wanted <= this.#codes.length) return true;
-    const pages = Math.ceil((wanted * 1.125 - this.#codes.length) / pageBytes);
-    if (this.#codes.length + pages * pageBytes > pagesMax * pageBytes) return false;
-    this.#memory.grow(pages);
+    if (!this.#memory.reserve(wanted * 1.125)) return false;
     this.#refresh();
     return true;
   }

@@ -5,15 +5,20 @@
  * neighbours of a node. All have the parameters `(query, rows, rowBytes, vectorBytes, ids, count,
  * out)`, which are byte offsets and lengths in the memory that is imported as `e.m`; `vectorBytes`
  * is a multiple of 64 for floats and of 16 for the others, and padded with zeros. `count` is 1 or
- * more. Source: WebAssembly core specification 2.0 (section 5.4, instructions).
+ * more. Rows lie here and there in much memory, which is waited for longer than it is computed
+ * with: so all cache lines of some rows are asked for before the first of them is needed.
+ * Source: WebAssembly core specification 2.0 (section 5.4, instructions).
  */
 
 type Code = readonly number[];
 
 const [query, rows, rowBytes, vectorBytes, ids, count, out] = [0, 1, 2, 3, 4, 5, 6];
 /** Locals behind the parameters: offsets first, then sums. */
-const [row, at, end, last] = [7, 8, 9, 10];
-const sums = [11, 12, 13, 14];
+const [row, at, end, last, groupEnd, asked] = [7, 8, 9, 10, 11, 12];
+const sums = [13, 14, 15, 16];
+/** Rows whose lines are asked for at once, and the bytes of a line. */
+const groupRows = 16;
+const lineBytes = 64;
 
 const voidType = 0x40;
 const i32Type = 0x7f;
@@ -25,6 +30,9 @@ const tee = (local: number): Code => [0x22, local];
 const sequence = (...body: readonly Code[]): Code => body.flat();
 const loop = (...body: readonly Code[]): Code => [0x03, voidType, ...body.flat(), 0x0b];
 const continueIf: Code = [0x0d, 0];
+const drop: Code = [0x1a];
+/** The first of two values where the condition holds. */
+const select: Code = [0x1b];
 const i32 = {
   constant: (value: number): Code => [0x41, ...signedLeb(value)],
   load: [0x28, 2, 0] as Code,
@@ -93,7 +101,7 @@ const squaredDifference: Step = (offset, sum) => [
   ...f32x4.add,
   ...set(sum),
 ];
-const scratch = 15;
+const scratch = 17;
 
 const byteProduct: Step = (offset, sum) => [
   ...get(sum),
@@ -141,35 +149,60 @@ const kernels: readonly Kernel[] = [
   {name: 'bits', step: differentBits, pieces: 1, integers: true, scaled: false},
 ];
 
+/** The place of the row whose number is at `pointer`. */
+const placeOfRow = (pointer: number): Code =>
+  sequence(get(rows), get(pointer), i32.load, get(rowBytes), i32.multiply, i32.add);
+
+const addTo = (local: number, bytes: number): Code =>
+  sequence(get(local), i32.constant(bytes), i32.add, tee(local));
+
+/** Reads something of every line of the group's rows: nobody waits for what is not used. */
+const askForLines: Code = [
+  ...sequence(get(ids), set(asked)),
+  ...loop(
+    placeOfRow(asked),
+    [...tee(row), ...get(vectorBytes), ...i32.add, ...set(end)],
+    loop(
+      [...get(row), ...i32.load, ...drop],
+      [...addTo(row, lineBytes), ...get(end), ...i32.less, ...continueIf],
+    ),
+    [...addTo(asked, 4), ...get(groupEnd), ...i32.less, ...continueIf],
+  ),
+];
+
 function bodyOf({step, pieces, integers, scaled}: Kernel): Code {
   const used = sums.slice(0, pieces);
   const add = integers ? i32x4.add : f32x4.add;
   const lane = integers ? i32x4.lane : f32x4.lane;
   const addScalars = integers ? i32.add : f32.add;
   const [total = 0, ...others] = used;
+  const measureGroup = loop(
+    [...placeOfRow(ids), ...set(row), ...get(query), ...set(at)],
+    used.flatMap(sum => [...v128.zero, ...set(sum)]),
+    loop(
+      used.flatMap((sum, piece) => step(16 * piece, sum)),
+      [...addTo(row, 16 * pieces), ...drop],
+      [...addTo(at, 16 * pieces), ...get(end), ...i32.less, ...continueIf],
+    ),
+    others.flatMap(sum => [...get(total), ...get(sum), ...add, ...set(total)]),
+    get(out),
+    [...get(total), ...lane(0), ...get(total), ...lane(1), ...addScalars],
+    [...get(total), ...lane(2), ...addScalars, ...get(total), ...lane(3), ...addScalars],
+    integers ? f32.fromInteger : [],
+    scaled ? [...get(row), ...f32.load(0), ...f32.multiply] : [],
+    f32.store,
+    [...addTo(out, 4), ...drop],
+    [...addTo(ids, 4), ...get(groupEnd), ...i32.less, ...continueIf],
+  );
   return [
-    ...sequence(get(query), get(vectorBytes), i32.add, set(end)),
     ...sequence(get(ids), get(count), i32.constant(2), i32.shiftLeft, i32.add, set(last)),
     ...loop(
-      [...get(rows), ...get(ids), ...i32.load, ...get(rowBytes), ...i32.multiply, ...i32.add],
-      [...set(row), ...get(query), ...set(at)],
-      used.flatMap(sum => [...v128.zero, ...set(sum)]),
-      loop(
-        used.flatMap((sum, piece) => step(16 * piece, sum)),
-        [...get(row), ...i32.constant(16 * pieces), ...i32.add, ...set(row)],
-        [...get(at), ...i32.constant(16 * pieces), ...i32.add, ...tee(at)],
-        [...get(end), ...i32.less, ...continueIf],
-      ),
-      others.flatMap(sum => [...get(total), ...get(sum), ...add, ...set(total)]),
-      get(out),
-      [...get(total), ...lane(0), ...get(total), ...lane(1), ...addScalars],
-      [...get(total), ...lane(2), ...addScalars, ...get(total), ...lane(3), ...addScalars],
-      integers ? f32.fromInteger : [],
-      scaled ? [...get(row), ...f32.load(0), ...f32.multiply] : [],
-      f32.store,
-      [...get(out), ...i32.constant(4), ...i32.add, ...set(out)],
-      [...get(ids), ...i32.constant(4), ...i32.add, ...tee(ids)],
-      [...get(last), ...i32.less, ...continueIf],
+      [...get(ids), ...i32.constant(4 * groupRows), ...i32.add, ...tee(groupEnd)],
+      [...get(last), ...get(groupEnd), ...get(last), ...i32.less, ...select, ...set(groupEnd)],
+      askForLines,
+      sequence(get(query), get(vectorBytes), i32.add, set(end)),
+      measureGroup,
+      [...get(ids), ...get(last), ...i32.less, ...continueIf],
     ),
   ];
 }
@@ -182,7 +215,7 @@ const magic: Code = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 /** The module; it exports one function a kernel. */
 export function kernelModule(): Uint8Array<ArrayBuffer> {
   const parameters = Array.from({length: 7}, () => i32Type);
-  const locals = [...leb(2), 4, i32Type, sums.length + 1, v128Type];
+  const locals = [...leb(2), 6, i32Type, sums.length + 1, v128Type];
   const bodies = kernels.map(kernel => sized([...locals, ...bodyOf(kernel), 0x0b]));
   const exported = kernels.map(({name}, index) => [...text(name), 0, index]);
   return Uint8Array.from([

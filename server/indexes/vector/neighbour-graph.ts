@@ -12,8 +12,10 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {CandidatePool} from './candidate-pool.ts';
+import type {MemoryAdvice} from './growing-memory.ts';
 import {mixedRecord} from './node-finder.ts';
 import {nodeState, NodeTable} from './node-table.ts';
+import {levelsMax, UpperLinks} from './upper-links.ts';
 import {batchRows, type RowSpace} from './vector-space.ts';
 
 export interface GraphShape {
@@ -52,14 +54,12 @@ export interface GraphAnswer {
   readonly distances: Float32Array;
 }
 
-const levelsMax = 12;
-
 export class NeighbourGraph {
   readonly nodes: NodeTable;
   #space: RowSpace;
   readonly #shape: GraphShape;
-  /** Neighbours above the lowest level, of the nodes that are there: `[level - 1]`. */
-  readonly #upper = new Map<number, Uint32Array[]>();
+  /** Neighbours above the lowest level, of the nodes that are there. */
+  readonly upper: UpperLinks;
   #entry = -1;
   #top = 0;
   /** Nodes that wait to be linked, oldest first; some have gone meanwhile. */
@@ -68,18 +68,21 @@ export class NeighbourGraph {
   #live = 0;
   #dead = 0;
   #sweep: {at: number; readonly dead: readonly number[]} | undefined;
-  #visited = new Uint32Array(0);
+  /** In which visit a node was met last; 16 bits, as each neighbour of a node is looked up. */
+  #visited = new Uint16Array(0);
   #visit = 0;
   readonly #pool = new CandidatePool();
   readonly #answers = new CandidatePool();
   readonly #chosen: Uint32Array;
   readonly #sorter = new CandidatePool();
 
-  constructor(space: RowSpace, shape: GraphShape) {
+  constructor(space: RowSpace, shape: GraphShape, advise?: MemoryAdvice) {
     this.#space = space;
     this.#shape = shape;
-    const linksMax = Math.ceil(shape.maxConnections * Math.max(1, shape.neighborOverflowFactor));
-    this.nodes = new NodeTable(linksMax);
+    const overflow = Math.max(1, shape.neighborOverflowFactor);
+    const linksMax = Math.ceil(shape.maxConnections * overflow);
+    this.nodes = new NodeTable(linksMax, advise);
+    this.upper = new UpperLinks(Math.ceil(this.#newLinks(1) * overflow));
     this.#chosen = new Uint32Array(linksMax + 1);
   }
 
@@ -108,12 +111,14 @@ export class NeighbourGraph {
   }
 
   get byteLength(): number {
-    return this.space.byteLength + this.nodes.byteLength + 4 * this.#visited.length;
+    const links = this.nodes.byteLength + this.upper.byteLength;
+    return this.space.byteLength + links + this.#visited.byteLength;
   }
 
   /** False where there is no room for another vector. */
   add(bucket: number, position: number, fingerprint: number, vector: Float32Array): boolean {
-    if (!this.space.reserve(this.nodes.next + 1)) return false;
+    const {next} = this.nodes;
+    if (!this.space.reserve(next + 1) || !this.nodes.reserve(next + 1)) return false;
     const node = this.nodes.add(bucket, position, fingerprint);
     this.space.write(node, vector);
     this.#waiting.push(node);
@@ -168,17 +173,11 @@ export class NeighbourGraph {
     return true;
   }
 
-  /** Lists above the lowest level; borrowed. */
-  upperLevels(): readonly {readonly node: number; readonly lists: readonly Uint32Array[]}[] {
-    return Array.from(this.#upper, ([node, lists]) => ({node, lists}));
-  }
-
   /**
-   * Takes the upper levels, once `nodes.load` has taken the nodes. Every node is without its vector
-   * until `restore` gives it.
+   * Begins with what was loaded into `nodes` and `upper`. Every node is without its vector until
+   * `restore` gives it.
    */
-  take(upper: ReadonlyMap<number, Uint32Array[]>): void {
-    for (const [node, lists] of upper) this.#upper.set(node, lists);
+  loaded(): void {
     for (let node = 0; node < this.nodes.count; node++) {
       const state = this.nodes.stateOf(node);
       if (state === nodeState.linked || state === nodeState.waiting) this.#live++;
@@ -331,10 +330,12 @@ export class NeighbourGraph {
     const visit = this.#visit;
     let count = 0;
     if (level > 0) {
-      const list = this.#upper.get(node)?.[level - 1];
-      const length = list?.[0] ?? 0;
-      for (let at = 1; at <= length; at++) {
-        const neighbour = list?.[at] ?? 0;
+      const {words} = this.upper;
+      const place = this.upper.placeOf(node, level);
+      if (place === undefined) return 0;
+      const end = place + (words[place] ?? 0);
+      for (let at = place + 1; at <= end; at++) {
+        const neighbour = words[at] ?? 0;
         if (visited[neighbour] === visit) continue;
         visited[neighbour] = visit;
         ids[count++] = neighbour;
@@ -354,11 +355,11 @@ export class NeighbourGraph {
 
   #beginVisit(): void {
     if (this.#visited.length < this.nodes.count) {
-      this.#visited = new Uint32Array(Math.ceil(this.nodes.count * 1.25) + 1024);
+      this.#visited = new Uint16Array(Math.ceil(this.nodes.count * 1.25) + 1024);
       this.#visit = 0;
     }
     this.#visit++;
-    if (this.#visit < 0xffffffff) return;
+    if (this.#visit < 2 ** 16) return;
     this.#visited.fill(0);
     this.#visit = 1;
   }
@@ -366,11 +367,7 @@ export class NeighbourGraph {
   #link(node: number): void {
     const level = this.#levelOf(node);
     this.nodes.setState(node, nodeState.linked);
-    if (level > 0)
-      this.#upper.set(
-        node,
-        Array.from({length: level}, () => this.#emptyList()),
-      );
+    if (level > 0) this.upper.add(node, level);
     if (this.#entry < 0) {
       [this.#entry, this.#top] = [node, level];
       return;
@@ -394,22 +391,12 @@ export class NeighbourGraph {
     return level === 0 ? maxConnections : Math.max(2, maxConnections >> 1);
   }
 
-  #emptyList(): Uint32Array {
-    return new Uint32Array(1 + this.nodes.linksMax);
-  }
-
   #linkBack(node: number, neighbour: number, level: number): void {
     if (level === 0) {
       if (this.nodes.append(node, neighbour)) return;
     } else {
-      const list = this.#upper.get(node)?.[level - 1];
-      if (list === undefined) return;
-      const length = list[0] ?? 0;
-      if (length < list.length - 1) {
-        list[length + 1] = neighbour;
-        list[0] = length + 1;
-        return;
-      }
+      const place = this.upper.placeOf(node, level);
+      if (place === undefined || this.upper.append(place, neighbour)) return;
     }
     const candidates = [...this.#neighboursOf(node, level), neighbour];
     this.#rechoose(node, level, candidates);
@@ -419,8 +406,10 @@ export class NeighbourGraph {
     if (level === 0) {
       return Array.from({length: this.nodes.linkCount(node)}, (_, at) => this.nodes.link(node, at));
     }
-    const list = this.#upper.get(node)?.[level - 1];
-    return list === undefined ? [] : [...list.subarray(1, 1 + (list[0] ?? 0))];
+    const {words} = this.upper;
+    const place = this.upper.placeOf(node, level);
+    if (place === undefined) return [];
+    return [...words.subarray(place + 1, place + 1 + (words[place] ?? 0))];
   }
 
   /** The node's neighbours are chosen from these. */
@@ -490,10 +479,8 @@ export class NeighbourGraph {
       this.nodes.setLinks(node, this.#chosen, count);
       return;
     }
-    const list = this.#upper.get(node)?.[level - 1];
-    if (list === undefined) return;
-    list[0] = count;
-    for (let at = 0; at < count; at++) list[at + 1] = this.#chosen[at] ?? 0;
+    const place = this.upper.placeOf(node, level);
+    if (place !== undefined) this.upper.set(place, this.#chosen, count);
   }
 
   /**
@@ -518,7 +505,7 @@ export class NeighbourGraph {
   /** Neighbours that are dead give way to theirs. */
   #mend(node: number): void {
     if (this.nodes.stateOf(node) !== nodeState.linked) return;
-    const levels = this.#upper.get(node)?.length ?? 0;
+    const levels = this.upper.levelsOf(node);
     for (let level = 0; level <= levels; level++) {
       const neighbours = this.#neighboursOf(node, level);
       const isDead = (neighbour: number): boolean =>
@@ -538,7 +525,7 @@ export class NeighbourGraph {
   #finishSweep(dead: readonly number[]): void {
     this.#sweep = undefined;
     for (const node of dead) {
-      this.#upper.delete(node);
+      this.upper.remove(node);
       this.nodes.free(node);
     }
     this.#dead -= dead.length;
@@ -548,9 +535,10 @@ export class NeighbourGraph {
   /** The highest linked node. */
   #newEntry(): void {
     [this.#entry, this.#top] = [-1, 0];
-    for (const [node, lists] of this.#upper) {
-      if (lists.length <= this.#top || this.nodes.stateOf(node) !== nodeState.linked) continue;
-      [this.#entry, this.#top] = [node, lists.length];
+    for (const node of this.upper.nodes()) {
+      const levels = this.upper.levelsOf(node);
+      if (levels <= this.#top || this.nodes.stateOf(node) !== nodeState.linked) continue;
+      [this.#entry, this.#top] = [node, levels];
     }
     for (let node = 0; this.#entry < 0 && node < this.nodes.count; node++) {
       if (this.nodes.stateOf(node) === nodeState.linked) this.#entry = node;

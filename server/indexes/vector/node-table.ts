@@ -8,21 +8,20 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {Rid} from '#server/model/value.ts';
-import {pagesMax} from './kernel-code.ts';
+import {GrowingMemory, type MemoryAdvice} from './growing-memory.ts';
 import {NodeFinder} from './node-finder.ts';
 
 /** A node is one of: free, waiting to be linked, linked, or dead and still passed through. */
 export const nodeState = {free: 0, waiting: 1, linked: 2, dead: 3, gone: 4} as const;
 export type NodeState = (typeof nodeState)[keyof typeof nodeState];
 
-const pageBytes = 65_536;
 const headWords = 5;
 const positionBits = 2 ** 32;
 
 export class NodeTable {
   readonly linksMax: number;
   readonly words: number;
-  readonly #memory: WebAssembly.Memory;
+  readonly #memory: GrowingMemory;
   #table: Uint32Array;
   #capacity = 0;
   #count = 0;
@@ -30,10 +29,10 @@ export class NodeTable {
   readonly #finder = new NodeFinder(this);
 
   /** A node has at most `linksMax` neighbours. */
-  constructor(linksMax: number) {
+  constructor(linksMax: number, advise?: MemoryAdvice) {
     this.linksMax = linksMax;
     this.words = headWords + linksMax;
-    this.#memory = new WebAssembly.Memory({initial: 1, maximum: pagesMax, shared: true});
+    this.#memory = new GrowingMemory(0, advise);
     this.#table = new Uint32Array(this.#memory.buffer);
     this.#refresh();
   }
@@ -57,10 +56,20 @@ export class NodeTable {
     return this.#free.at(-1) ?? this.#count;
   }
 
-  /** A node that waits to be linked; the record has none. */
+  /** Room for nodes below `count`; false where a memory cannot be that large. */
+  reserve(count: number): boolean {
+    if (count <= this.#capacity) return true;
+    // Nodes are added one by one: grow by an eighth, so that it happens seldom.
+    if (!this.#memory.reserve(Math.ceil(count * 1.125) * this.words * 4)) return false;
+    this.#refresh();
+    return true;
+  }
+
+  /** A node that waits to be linked; the record has none, and there is room. */
   add(bucket: number, position: number, fingerprint: number): number {
     const node = this.#free.pop() ?? this.#count;
-    if (node === this.#count) this.#grow();
+    if (node === this.#count) this.#count++;
+    assert(node < this.#capacity, 'the node has room');
     const at = node * this.words;
     this.#table[at] = bucket;
     this.#table[at + 1] = position % positionBits;
@@ -75,7 +84,7 @@ export class NodeTable {
   load(packed: Uint32Array): void {
     assert(this.#count === 0, 'the table is empty');
     const count = packed.length / this.words;
-    while (this.#capacity < count) this.#grow();
+    assert(this.reserve(count), 'the nodes have room');
     this.#count = count;
     this.#table.set(packed);
     for (let node = 0; node < count; node++) {
@@ -158,15 +167,6 @@ export class NodeTable {
     this.#table[at + count] = link;
     this.#table[at - 1] = count + 1;
     return true;
-  }
-
-  #grow(): void {
-    this.#count++;
-    if (this.#count <= this.#capacity) return;
-    const wanted = Math.ceil(this.#count * 1.125) * this.words * 4;
-    const more = Math.ceil((wanted - this.#memory.buffer.byteLength) / pageBytes);
-    this.#memory.grow(Math.max(1, more));
-    this.#refresh();
   }
 
   #refresh(): void {

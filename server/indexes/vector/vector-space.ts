@@ -1,13 +1,13 @@
 /**
  * Rows of vectors in one growing memory, and distances from a query to many of them at once.
  *
- * The memory is a WebAssembly.Memory: it grows in place without a copy, lies outside of the heap,
- * and other threads may see it. Row `n` begins at `rowsAt + n * rowBytes`. A query is written to
+ * Row `n` begins at `rowsAt + n * rowBytes`. A query is written to
  * the front, or is a row itself. Distances are for comparisons among themselves: smaller is
  * nearer. Invariant: what a row holds is only read while it has been written.
  */
 import {assert} from '#server/base/assert.ts';
-import {kernelModule, pagesMax} from './kernel-code.ts';
+import {GrowingMemory, type MemoryAdvice} from './growing-memory.ts';
+import {kernelModule} from './kernel-code.ts';
 
 export type Similarity = 'COSINE' | 'DOT_PRODUCT' | 'EUCLIDEAN';
 /** How the elements of a row are kept. */
@@ -138,7 +138,8 @@ export function chooseKernels(): KernelMaker {
   return WebAssembly.validate(kernelModule()) ? simdKernels : plainKernels;
 }
 
-const pageBytes = 65_536;
+/** The greatest number of 32 bits. */
+const floatMax = (2 - 2 ** -23) * 2 ** 127;
 /** Most rows of one call. */
 export const batchRows = 1024;
 
@@ -152,7 +153,7 @@ export class VectorSpace implements RowSpace {
   readonly shape: SpaceShape;
   readonly rowBytes: number;
   readonly #vectorBytes: number;
-  readonly #memory: WebAssembly.Memory;
+  readonly #memory: GrowingMemory;
   readonly #kernels: Kernels;
   readonly #rowsAt: number;
   readonly #idsAt: number;
@@ -160,8 +161,11 @@ export class VectorSpace implements RowSpace {
   #capacity = 0;
   #floats: Float32Array;
   #bytes: Int8Array;
-  /** What a row of floats has beside it: with COSINE 1 by its length, else the square of that. */
-  #marks = new Float64Array(0);
+  /**
+   * What a row of floats has beside it: with COSINE 1 by its length, else the square of that. In
+   * 32 bits, as it is met with every row.
+   */
+  #marks = new Float32Array(0);
   #markOfGiven = 0;
   /** The greatest square of the length of a row. */
   #most = 0;
@@ -170,7 +174,7 @@ export class VectorSpace implements RowSpace {
   /** Results of the last one, in the order of `ids`. */
   out: Float32Array;
 
-  constructor(shape: SpaceShape, makeKernels: KernelMaker) {
+  constructor(shape: SpaceShape, makeKernels: KernelMaker, advise?: MemoryAdvice) {
     this.shape = shape;
     this.#vectorBytes = vectorBytesOf(shape);
     // Behind bytes: their scale, and the sum of the squares of what they stand for.
@@ -178,9 +182,8 @@ export class VectorSpace implements RowSpace {
     this.#idsAt = roundUp(this.rowBytes, 64);
     this.#outAt = this.#idsAt + 4 * batchRows;
     this.#rowsAt = this.#outAt + 4 * batchRows;
-    const initial = Math.ceil((this.#rowsAt + this.rowBytes) / pageBytes);
-    this.#memory = new WebAssembly.Memory({initial, maximum: pagesMax, shared: true});
-    this.#kernels = makeKernels(this.#memory);
+    this.#memory = new GrowingMemory(this.#rowsAt + this.rowBytes, advise);
+    this.#kernels = makeKernels(this.#memory.memory);
     const {buffer} = this.#memory;
     this.#floats = new Float32Array(buffer);
     this.#bytes = new Int8Array(buffer);
@@ -199,9 +202,7 @@ export class VectorSpace implements RowSpace {
     if (count <= this.#capacity) return true;
     // Rows are added one by one: grow by an eighth, so that it happens seldom.
     const wanted = this.#rowsAt + this.rowBytes * Math.ceil(count * 1.125);
-    const pages = Math.ceil((wanted - this.#memory.buffer.byteLength) / pageBytes);
-    if (wanted > pagesMax * pageBytes) return false;
-    this.#memory.grow(Math.max(1, pages));
+    if (!this.#memory.reserve(wanted)) return false;
     this.#refresh();
     return true;
   }
@@ -318,6 +319,8 @@ export class VectorSpace implements RowSpace {
     if (encoding === 'INT8') squares = this.#putBytes(place, vector, factor);
     else if (isCosine) return this.#putFloats(place, vector, factor);
     else this.#floats.set(vector, place >> 2);
+    // As it is kept: no row is longer than the longest.
+    squares = Math.fround(Math.min(squares, floatMax));
     this.#most = Math.max(this.#most, squares);
     return squares;
   }
@@ -346,8 +349,7 @@ export class VectorSpace implements RowSpace {
     squares *= scale * scale * factor * factor;
     this.#floats[tail] = scale * factor;
     this.#floats[tail + 1] = squares;
-    // As it is read again: no row is longer than the longest.
-    return this.#floats[tail + 1] ?? 0;
+    return squares;
   }
 
   /** One bit an element: whether it is above the vector's mean. */
@@ -372,7 +374,7 @@ export class VectorSpace implements RowSpace {
     this.#capacity = Math.floor((buffer.byteLength - this.#rowsAt) / this.rowBytes);
     if (this.shape.encoding !== 'FLOAT32' || this.shape.similarity === 'EUCLIDEAN') return;
     const marks = this.#marks;
-    this.#marks = new Float64Array(this.#capacity);
+    this.#marks = new Float32Array(this.#capacity);
     this.#marks.set(marks);
   }
 }

@@ -6,11 +6,12 @@ import type {Machine} from '../machine.ts';
 
 const betweenCollectionsMs = 1_000;
 
-export function createMachine(): Machine {
+export function createMachine(askLargePages?: Machine['askLargePages']): Machine {
   let collectedAt = Number.NEGATIVE_INFINITY;
   let collect: (() => void) | undefined;
   return {
     processors: availableParallelism(),
+    askLargePages,
     get heapBytes() {
       return getHeapStatistics().used_heap_size;
     },

@@ -155,6 +155,7 @@ export class DatabaseSession {
       work,
       files: options.files,
       compactions: options.compactions,
+      onReady: index => this.kept.search.begin(index),
       checkCode,
     });
     this.views = new MaterializedViews(this, environment, options);

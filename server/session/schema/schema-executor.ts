@@ -62,6 +62,8 @@ export type NewRoutine = FunctionDefinition | NewTrigger;
 export interface SchemaExecutorOptions extends DatabaseWorkOptions {
   /** The server's settings. */
   readonly settings: () => Settings;
+  /** An index is ready for searches. */
+  readonly onReady: (index: IndexDefinition) => void;
   /** Refuses code of a function or a trigger that cannot be read. */
   readonly checkCode: (routine: NewRoutine) => void;
 }
@@ -71,6 +73,7 @@ export class SchemaExecutor {
   readonly #schema: DatabaseSchema;
   readonly #timers: Timers;
   readonly #checkCode: (routine: NewRoutine) => void;
+  readonly #onReady: (index: IndexDefinition) => void;
   readonly #check: DatabaseCheck;
   readonly #settings: () => Settings;
   readonly #work: ProgressRegistry;
@@ -82,6 +85,7 @@ export class SchemaExecutor {
     this.#schema = options.schema;
     this.#timers = options.timers;
     this.#checkCode = options.checkCode;
+    this.#onReady = options.onReady;
     this.#work = options.work;
     this.#check = new DatabaseCheck(options, (work, signal) => this.#inChunks(work, signal));
     this.#settings = options.settings;
@@ -334,6 +338,7 @@ export class SchemaExecutor {
     try {
       await this.#inChunks(build, signal);
       await this.#changeCatalog(catalog => markIndexReady(catalog, index.id));
+      this.#onReady(index);
       return build.recordsDone;
     } catch (error) {
       if (isTakenBack) throw error;

@@ -38,6 +38,7 @@ export interface NativeBinding {
     makeFailure: (kind: string, message: string) => Error,
   ): void;
   trimMemory(): void;
+  askLargePages(bytes: Uint8Array): void;
   keepAwake(micros: number): void;
   /** Absent where the processor has nothing for it. */
   readonly crc32?: (bytes: Uint8Array, before: number) => number;

@@ -134,6 +134,16 @@ export function memoryTrimmer(engine: Engine): () => void {
 }
 
 /**
+ * A call that asks the system for large pages under memory that is read here and there. Where it
+ * has none, or the native store is not in use, everything stays as it is.
+ */
+export function largePages(engine: Engine): (bytes: Uint8Array) => void {
+  if (engine === 'fallback') return () => {};
+  const binding = loadNative(findAddon());
+  return bytes => binding.askLargePages(bytes);
+}
+
+/**
  * A call that keeps the processor that this thread runs on from going to sleep for so many
  * microseconds. It does nothing where the native store is not in use.
  */

@@ -186,7 +186,7 @@ test('a filter that writes', async () => {
     await refuses(
       'search',
       {...asked, filter},
-      {says: /Invalid vector search or filter|inside another statement/},
+      {says: /Invalid vector search or filter|'filter' contains write operations/},
     );
   }
   assert.deepEqual(await database.run('SELECT count(*) AS n FROM Doc'), [{n: 1}]);

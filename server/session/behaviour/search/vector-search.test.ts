@@ -1,7 +1,8 @@
 /** Dense vector indexes from SQL and Cypher: recorded answers, filters, own writes, refusals. */
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
-import {ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
+import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 
 const world = await ServiceWorld.open();
 const forgetful = world.another({'svc.vectorIndexMemoryMax': '0'});
@@ -115,6 +116,44 @@ test('a transaction finds its own writes, and others do not', async () => {
   assert.deepEqual(await ids(database, near('2')), ['d1', 'd2']);
 });
 
+test('every option of the reference is taken, and a graph may be begun before a search', async () => {
+  const options = {
+    dimensions: 3,
+    similarity: 'euclidean',
+    quantization: 'PRODUCT',
+    encoding: 'FLOAT32',
+    maxConnections: 16,
+    beamWidth: 50,
+    efSearch: 30,
+    neighborOverflowFactor: 1.5,
+    alphaDiversityRelaxation: 1.1,
+    idPropertyName: 'name',
+    storeVectorsInGraph: false,
+    addHierarchy: false,
+    locationCacheSize: -1,
+    graphBuildCacheSize: -1,
+    mutationsBeforeRebuild: -1,
+    inactivityRebuildTimeoutMs: -1,
+    pqSubspaces: 3,
+    pqClusters: 16,
+    pqCenterGlobally: true,
+    pqTrainingLimit: 256,
+  };
+  for (const buildGraphNow of [true, false]) {
+    const metadata = JSON.stringify({...options, buildGraphNow});
+    const database = await world.database([
+      'CREATE DOCUMENT TYPE Place',
+      'CREATE PROPERTY Place.v ARRAY_OF_FLOATS',
+      "INSERT INTO Place SET name = 'a', v = [1.0, 2.0, 3.0]",
+      `CREATE INDEX ON Place (v) LSM_VECTOR METADATA ${metadata}`,
+    ]);
+    const vectors = (): number =>
+      world.service.searchFigures(root).get(database.name)?.[0]?.vectors ?? 0;
+    if (buildGraphNow) await eventually('the graph is made', () => vectors() === 1);
+    else assert.equal(vectors(), 0);
+  }
+});
+
 test('an index over records that are there, in every similarity and quantization', async () => {
   const database = await world.database([
     'CREATE DOCUMENT TYPE P',
@@ -205,6 +244,16 @@ const refused: readonly (readonly [statement: string, code: string, says: RegExp
       '{"dimensions":3, "quantization":"PRODUCT", "pqSubspaces":4}',
     'argument',
     /'pqSubspaces' is at least 1 and at most the dimensions, not 4/,
+  ],
+  [
+    'CREATE INDEX x ON Note (emb) LSM_VECTOR METADATA {"dimensions":3, "storeVectorsInGraph":true}',
+    'argument',
+    /'storeVectorsInGraph' is false/,
+  ],
+  [
+    'CREATE INDEX x ON Note (emb) LSM_VECTOR METADATA {"dimensions":3, "locationCacheSize":100}',
+    'argument',
+    /'locationCacheSize' is a whole number from -1 to -1/,
   ],
   [
     'CREATE INDEX x ON Note (emb) LSM_VECTOR METADATA {"dimensions":0}',

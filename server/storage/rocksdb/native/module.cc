@@ -5,6 +5,8 @@
 #endif
 #include <dlfcn.h>
 #include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "binding.h"
 
@@ -139,6 +141,24 @@ napi_value TrimMemory(napi_env, napi_callback_info) {
   return nullptr;
 }
 
+// askLargePages(bytes): the system may put the whole pages of this memory together to large ones. What
+// is read here and there over many megabytes waits longer for addresses than for bytes otherwise.
+napi_value AskLargePages(napi_env env, napi_callback_info info) {
+#ifdef MADV_HUGEPAGE
+  Call call(env, info);
+  napi_typedarray_type type;
+  void* data = nullptr;
+  size_t length = 0;
+  napi_get_typedarray_info(env, call.arguments[0], &type, &length, &data, nullptr, nullptr);
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto first = (reinterpret_cast<uintptr_t>(data) + page - 1) & ~(page - 1);
+  const auto end = (reinterpret_cast<uintptr_t>(data) + length) & ~(page - 1);
+  // A system without them says so, and everything stays as it is.
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+#endif
+  return nullptr;
+}
+
 // The thread ends: what it left open is closed, as if it had closed it.
 void CleanUp(void* data) {
   auto* environment = static_cast<Environment*>(data);
@@ -165,6 +185,7 @@ NAPI_MODULE_INIT() {
   napi_add_env_cleanup_hook(env, svc::CleanUp, environment);
   svc::Define(env, exports, "initialize", svc::Initialize, environment);
   svc::Define(env, exports, "trimMemory", svc::TrimMemory, environment);
+  svc::Define(env, exports, "askLargePages", svc::AskLargePages, environment);
   svc::DefineDatabaseCalls(env, exports, environment);
   svc::DefineReadCalls(env, exports, environment);
   svc::DefineChecksumCalls(env, exports, environment);
