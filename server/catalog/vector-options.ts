@@ -5,8 +5,8 @@
  * exchanges, made with the defaults, show scores that are exact. Options of a dense index's rebuild
  * and of its caches have one value here: the graph is kept up to date with every commit, so that
  * there is no rebuild to be put off. With `buildGraphNow` the graph is begun when the index is
- * ready, by the member that made it; else, and on the others, by the first search. A hierarchy is the default, since clusters that are added one
- * after the other are not found without it.
+ * ready, by the member that made it; else, and on the others, by the first search. A hierarchy is
+ * the default, since clusters that are added one after the other are not found without it.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {numberArrayTypes} from '#server/model/array-conversion.ts';

@@ -6,9 +6,8 @@
  * itself (optimizer, node `ranked`) need not ask it at all.
  */
 import {Refusal} from '#server/base/errors.ts';
-import {indexOfKind} from '#server/catalog/change-index.ts';
+import {indexOfKind, type RankedTarget, rankedTarget} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
-import {type RankedTarget, rankedTarget} from '#server/catalog/ranked-target.ts';
 import {
   type Effort,
   type RankedQuery,

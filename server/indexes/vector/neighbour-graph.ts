@@ -68,7 +68,7 @@ export class NeighbourGraph {
   #live = 0;
   #dead = 0;
   #sweep: {at: number; readonly dead: readonly number[]} | undefined;
-  /** In which visit a node was met last; 16 bits, as each neighbour of a node is looked up. */
+  /** The visit that met a node last; 16 bits, as each neighbour of a node is looked up. */
   #visited = new Uint16Array(0);
   #visit = 0;
   readonly #pool = new CandidatePool();

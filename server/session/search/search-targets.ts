@@ -1,8 +1,7 @@
 /** Finds the indexes that a search names in the schema; refusals list what is there. */
 import type {Catalog} from '#server/catalog/catalog.ts';
-import {indexOfKind} from '#server/catalog/change-index.ts';
+import {indexOfKind, type RankedTarget, rankedTarget} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
-import {type RankedTarget, rankedTarget} from '#server/catalog/ranked-target.ts';
 import {textOptionsOf} from '#server/catalog/text-options.ts';
 import {refuseArgument, type TextArguments, type VectorArguments} from './search-arguments.ts';
 

@@ -7,7 +7,7 @@
 import {denseQuery} from '#server/indexes/ranked-search.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
-import {type RankedTarget, rankedTarget, spelledIndex} from '#server/catalog/ranked-target.ts';
+import {type RankedTarget, rankedTarget, spelledIndex} from '#server/catalog/change-index.ts';
 import {denseOptionsOf} from '#server/catalog/vector-options.ts';
 import {ridText} from '#server/model/rid.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';

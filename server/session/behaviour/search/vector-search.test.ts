@@ -116,7 +116,7 @@ test('a transaction finds its own writes, and others do not', async () => {
   assert.deepEqual(await ids(database, near('2')), ['d1', 'd2']);
 });
 
-test('every option of the reference is taken, and a graph may be begun before a search', async () => {
+test('every option of the reference is taken, a graph is begun when that is asked', async () => {
   const options = {
     dimensions: 3,
     similarity: 'euclidean',
