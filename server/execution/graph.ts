@@ -7,6 +7,7 @@
  */
 import type {Effort, RankedRequest, ScoredRid} from '#server/indexes/ranked-search.ts';
 import type {RecordKind, RecordValue, Rid, Value} from '#server/model/value.ts';
+import type {IndexedPart} from '#server/plan/node.ts';
 import type {EdgeRemoval} from '#server/records/records.ts';
 import type {EdgeChoice} from '#server/caches/adjacency-chunk.ts';
 import type {PinnedChunk} from '#server/caches/shared-adjacency.ts';
@@ -165,11 +166,20 @@ export interface Graph {
    * lie in a bucket of another type, or looking at one says more than its type.
    */
   typesByBucket(): ((bucket: number) => string | undefined) | undefined;
-  /** Ids under one full key, in id order. */
-  indexPoint(index: string, key: readonly Value[]): readonly Rid[];
-  indexRange(index: string, range: IndexSpan, descending: boolean): Source<Rid>;
+  /**
+   * Ids under one full key, in id order.
+   *
+   * @param only - The caller wants no others and passes over them itself: their rights count.
+   */
+  indexPoint(index: string, key: readonly Value[], only?: IndexedPart): readonly Rid[];
+  indexRange(index: string, range: IndexSpan, descending: boolean, only?: IndexedPart): Source<Rid>;
   /** Works like `indexRange`, with the values of the keys; without bounds all entries. */
-  indexEntries(index: string, which: IndexSpan | WholeKey, descending: boolean): EntrySource;
+  indexEntries(
+    index: string,
+    which: IndexSpan | WholeKey,
+    descending: boolean,
+    only?: IndexedPart,
+  ): EntrySource;
   /**
    * The best records of a search index, best first, of equal scores the lesser id.
    *

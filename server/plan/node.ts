@@ -39,6 +39,13 @@ export interface SortKey {
   readonly classes?: 'structures-first';
 }
 
+/** The records of an index that are wanted where those of its own type and subtypes are not. */
+export interface IndexedPart {
+  readonly type: string;
+  /** With those of its subtypes. */
+  readonly polymorphic: boolean;
+}
+
 /** A bound of an index range; `values` are a prefix of the index's parts. */
 export interface IndexBound {
   readonly values: readonly Expression[];
@@ -141,6 +148,7 @@ export type SourceNode =
       readonly slot: Slot;
       /** Types of the parts: a key of another kind finds nothing, and none is converted. */
       readonly strict?: readonly (DataType | undefined)[];
+      readonly only?: IndexedPart;
     }
   | {
       readonly kind: 'index-range';
@@ -151,6 +159,7 @@ export type SourceNode =
       readonly slot: Slot;
       /** Slots that get the values of the key's parts, which then need no record. */
       readonly parts?: readonly (Slot | undefined)[];
+      readonly only?: IndexedPart;
     }
   /** Entries of an index as rows {key, rid} (SQL `FROM index:`); `at`: those under one key. */
   | {

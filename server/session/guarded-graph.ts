@@ -6,11 +6,11 @@
  * cannot be walked around. Reading a record of a forbidden type is refused, not hidden: an answer
  * that silently lacks rows is a wrong answer. The right is asked once a type and statement.
  *
- * A count over a family asks for every type in it. An index is read only by who may read its type
- * or a subtype, since its keys are values of records and even a look-up that finds nothing tells
- * something; entries of records that may not be read are passed over before anything is asked of
- * them, since a refusal would tell that they are there. Following an edge asks to read its type,
- * and an edge is made between vertices that may be updated.
+ * Records of a type are asked for with those of all its subtypes, whether there are any or not, and
+ * so is a count: whatever is refused, no record has decided it, and a plan that goes by an index is
+ * refused as one that goes by the records is. Of an index that holds more than is wanted, entries
+ * of records that may not be read are passed over before anything is asked of them. Following an
+ * edge asks to read its type, and an edge is made between vertices that may be updated.
  * `root`, and users whose groups allow everything, never pay for it (service.ts).
  */
 import type {RecordRight} from '#server/access/rights.ts';
@@ -18,6 +18,7 @@ import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Graph, NewRecord, ScanOrder, Source, WritableGraph} from '#server/execution/graph.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
+import type {IndexedPart} from '#server/plan/node.ts';
 import {readableEntries} from './database/readable-entries.ts';
 import {GuardedEdges} from './guarded-edges.ts';
 import type {TypeGuard} from './type-guard.ts';
@@ -46,7 +47,7 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
   };
   return {
     scanType(type, polymorphic, order): Source<RecordValue> {
-      guard.require('readRecord', type);
+      for (const name of wantedOf({type, polymorphic}, catalog)) guard.require('readRecord', name);
       return graph.scanType(type, polymorphic, guarded(order));
     },
     scanColumns: wanted => {
@@ -56,7 +57,13 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
         ? graph.scanColumns(wanted)
         : undefined;
     },
-    scanBuckets: (buckets, order) => graph.scanBuckets(buckets, guarded(order)),
+    scanBuckets(buckets, order) {
+      for (const bucket of buckets) {
+        const type = catalog.typeOfBucket(bucket);
+        if (type !== undefined) guard.require('readRecord', type.name);
+      }
+      return graph.scanBuckets(buckets, guarded(order));
+    },
     record: rid => readableAt(rid, graph.record(rid)),
     records: rids => graph.records(rids).map((record, at) => readableAt(rids[at] as Rid, record)),
     edgeTypes: names => edges.types(names),
@@ -78,13 +85,15 @@ type Indexes = 'indexPoint' | 'indexRange' | 'indexEntries' | 'ranked' | 'countT
 
 /** Indexes and counts, which tell of records without showing them. */
 function guardedIndexes(graph: Graph, guard: TypeGuard, catalog: Catalog): Pick<Graph, Indexes> {
-  /** Whether all that the index holds may be read. */
-  const requireIndex = (name: string): boolean => {
+  const requireAll = (types: readonly string[]): void => {
+    for (const name of types) guard.require('readRecord', name);
+  };
+  /** Whether all that the index holds may be read; what is wanted of it has to be. */
+  const requireIndex = (name: string, only: IndexedPart | undefined): boolean => {
     const type = catalog.typeById(catalog.requireIndex(name).typeId);
     if (type === undefined) return true;
-    const family = familyOf(type);
-    guard.requireOneOf('readRecord', [type.name, ...family]);
-    return guard.allowsAll('readRecord', family);
+    requireAll(only === undefined ? familyOf(type) : wantedOf(only, catalog));
+    return guard.allowsAll('readRecord', familyOf(type));
   };
   const readableIds = (rids: readonly Rid[]): readonly Rid[] => {
     const records = graph.records(rids);
@@ -94,18 +103,18 @@ function guardedIndexes(graph: Graph, guard: TypeGuard, catalog: Catalog): Pick<
     });
   };
   return {
-    indexPoint(index, key) {
-      const isWhole = requireIndex(index);
+    indexPoint(index, key, only) {
+      const isWhole = requireIndex(index, only);
       const rids = graph.indexPoint(index, key);
       return isWhole ? rids : readableIds(rids);
     },
-    indexRange(index, range, descending) {
-      const isWhole = requireIndex(index);
+    indexRange(index, range, descending, only) {
+      const isWhole = requireIndex(index, only);
       const source = graph.indexRange(index, range, descending);
       return isWhole ? source : mapped(source, readableIds);
     },
-    indexEntries(index, which, descending) {
-      const isWhole = requireIndex(index);
+    indexEntries(index, which, descending, only) {
+      const isWhole = requireIndex(index, only);
       const source = graph.indexEntries(index, which, descending);
       const may = (record: RecordValue): boolean =>
         isWhole || guard.allowsAll('readRecord', [record.typeName]);
@@ -118,20 +127,20 @@ function guardedIndexes(graph: Graph, guard: TypeGuard, catalog: Catalog): Pick<
     ranked(index, request, effort) {
       const type = catalog.typeById(catalog.requireIndex(index).typeId);
       // The scores of records follow from all others that the index holds.
-      for (const name of type === undefined ? [] : familyOf(type)) {
-        guard.require('readRecord', name);
-      }
+      if (type !== undefined) requireAll(familyOf(type));
       return graph.ranked(index, request, effort);
     },
     countType(type, polymorphic) {
-      guard.require('readRecord', type);
-      const known = polymorphic ? catalog.type(type) : undefined;
-      for (const name of known === undefined ? [] : familyOf(known)) {
-        guard.require('readRecord', name);
-      }
+      requireAll(wantedOf({type, polymorphic}, catalog));
       return graph.countType(type, polymorphic);
     },
   };
+}
+
+/** The names of the types whose records are wanted, be there any or not. */
+function wantedOf({type, polymorphic}: IndexedPart, catalog: Catalog): readonly string[] {
+  const known = catalog.type(type);
+  return known === undefined ? [type] : polymorphic ? familyOf(known) : [known.name];
 }
 
 /** The names of a type and all that extend it. */

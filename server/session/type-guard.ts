@@ -41,12 +41,6 @@ export class TypeGuard {
   allowsAll(right: RecordRight, types: readonly string[]): boolean {
     return types.every(type => this.#access.allowsOnType(right, type));
   }
-
-  /** Asks for the right on any of the types. @throws {Refusal} `security.denied`, for the first. */
-  requireOneOf(right: RecordRight, types: readonly string[]): void {
-    const allowed = types.find(type => this.#access.allowsOnType(right, type)) ?? types[0];
-    if (allowed !== undefined) this.require(right, allowed);
-  }
 }
 
 /** What asks for rights as they are when it is called; undefined: everything is allowed. */

@@ -60,6 +60,7 @@ export function indexAccess(
       each,
       slot: scan.slot,
       ...(strict && {strict}),
+      ...partOf(scan, index, context),
     };
     return {node, index, answered, equalParts: equal.length, ranged: false, whole: true};
   }
@@ -79,6 +80,7 @@ export function indexAccess(
     to: bound([...equal, ...(range?.to ? [range.to.value] : [])], range?.to?.inclusive ?? true),
     descending: scan.descending,
     slot: scan.slot,
+    ...partOf(scan, index, context),
   };
   return {
     node,
@@ -88,6 +90,17 @@ export function indexAccess(
     ranged: range !== undefined,
     whole: false,
   };
+}
+
+/** What an index node says where the scan is about fewer records than the index holds. */
+export function partOf(
+  {type, polymorphic}: Scan,
+  index: Index,
+  {catalog}: RuleContext,
+): Pick<IndexNode, 'only'> {
+  const scanned = catalog.requireType(type);
+  const isWhole = index.typeId === scanned.id && (polymorphic || scanned.subTypes.length === 0);
+  return isWhole ? {} : {only: {type, polymorphic}};
 }
 
 function isSameTerm(term: Expression): boolean {

@@ -9,7 +9,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {isStrict} from '../bounds.ts';
 import {conjunctsOf, filtered} from '../conjuncts.ts';
 import type {RuleContext} from '../rule.ts';
-import {type Access, indexAccess, type IndexNode, type Scan} from './access.ts';
+import {type Access, indexAccess, type IndexNode, partOf, type Scan} from './access.ts';
 
 /** An index's access with everything above it that the scan's condition still asks. */
 export interface SingleAccess {
@@ -42,14 +42,16 @@ export function accessBy(
   context: RuleContext,
 ): {readonly node: IndexNode; readonly plan: PlanNode} {
   const terms = usableTerms(index, context, conjunctsOf(scan.where));
-  const access = indexAccess(scan, index, terms, context) ?? wholeAccess(scan, index);
+  const access = indexAccess(scan, index, terms, context) ?? wholeAccess(scan, index, context);
   return {node: access.node, plan: above(access, scan, context)};
 }
 
-function wholeAccess({slot, descending}: Scan, index: Index): Access {
+function wholeAccess(scan: Scan, index: Index, context: RuleContext): Access {
   const [from, to] = [undefined, undefined];
+  const {slot, descending} = scan;
+  const all = {kind: 'index-range', index: index.name, from, to, descending, slot} as const;
   return {
-    node: {kind: 'index-range', index: index.name, from, to, descending, slot},
+    node: {...all, ...partOf(scan, index, context)},
     index,
     answered: new Set(),
     equalParts: 0,

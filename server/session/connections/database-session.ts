@@ -24,7 +24,7 @@ import {
   recordStatement,
 } from '#server/plan/record-statements.ts';
 import type {AnswerForm, SchemaCommand} from '#server/plan/statement.ts';
-import {noStatistics} from '#server/plan/statistics.ts';
+import {noStatistics, type Statistics} from '#server/plan/statistics.ts';
 import type {Database} from '#server/engine/database.ts';
 import {ChangeStream} from '#server/records/change-stream.ts';
 import {DatabaseSchema} from '#server/records/database-schema.ts';
@@ -244,6 +244,14 @@ export class DatabaseSession {
     return kept.get(this.#statistics.generation(), text, make, made => made.kind !== 'user');
   }
 
+  /**
+   * Works like `prepare`, with a plan that goes by nothing of the data: whoever is shown it may not
+   * read everything that it would go by.
+   */
+  prepareBlind(language: string, text: string, {catalog}: Pick<ReadSchema, 'catalog'>): Prepared {
+    return prepareText(language, text, this.prepareOptions(catalog, noStatistics));
+  }
+
   /** Works like `prepare` for what is done with records. */
   prepareOperation(operation: RecordOperation, {catalog}: Pick<ReadSchema, 'catalog'>): Prepared {
     const make = (): Prepared =>
@@ -268,9 +276,11 @@ export class DatabaseSession {
   }
 
   /** What statements are prepared with; of an older catalog than the newest nothing is counted. */
-  prepareOptions(catalog: Catalog): PrepareOptions {
+  prepareOptions(
+    catalog: Catalog,
+    statistics: Statistics = catalog === this.schema.catalog ? this.#statistics : noStatistics,
+  ): PrepareOptions {
     const {functions, procedures, limits} = this.#options;
-    const statistics = catalog === this.schema.catalog ? this.#statistics : noStatistics;
     const databaseName = this.database.name;
     const options = {catalog, statistics, functions, procedures, limits, databaseName};
     const routines =

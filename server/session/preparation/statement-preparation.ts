@@ -10,6 +10,7 @@ import type {Catalog} from '#server/catalog/catalog.ts';
 import type {MissingType, MissingSource} from '#server/execution/missing-prerequisites.ts';
 import {outputOf} from '#server/execution/output.ts';
 import {statementTypes} from '#server/plan/statement-types.ts';
+import type {ReadSchema} from '#server/records/context.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import {type PreparedAhead, statementLengthMax} from '../connections/database-session.ts';
@@ -20,7 +21,7 @@ import type {StatementContext} from '../statements/statement-context.ts';
 import {effectsOf, requirePermitted, schemaEffects} from './statement-effects.ts';
 import {TypeGuard} from '../type-guard.ts';
 
-type StatementParts = Pick<StatementContext, 'session' | 'request' | 'ahead'>;
+type StatementParts = Pick<StatementContext, 'session' | 'request' | 'ahead'> & Partial<Rights>;
 type Rights = Pick<StatementContext, 'access' | 'guard'>;
 
 /**
@@ -75,17 +76,14 @@ export async function prepareAhead(
  * @throws {Refusal} whatever is wrong with it, `query.not-idempotent`, and `security.denied` when
  *   it may do more than the request permits.
  */
-export function prepare(
-  {session, request, ahead}: StatementParts,
-  context = session.schema.context,
-): Prepared {
-  const {operation} = request;
+export function prepare(parts: StatementParts, context = parts.session.schema.context): Prepared {
+  const {session, request} = parts;
+  const plain = preparedIn(parts, context);
+  const showsPlan = plain.kind === 'explain' || request.profile !== undefined;
   const prepared =
-    operation !== undefined
-      ? session.prepareOperation(operation, context)
-      : ahead?.catalog === context.catalog
-        ? ahead.prepared
-        : session.prepare(request.language, request.text, context);
+    showsPlan && request.operation === undefined && isBlind(parts, context.catalog)
+      ? session.prepareBlind(request.language, request.text, context)
+      : plain;
   if (request.readOnly && !isReadOnly(prepared)) throw notIdempotent();
   if (request.format === 'ndjson' && prepared.kind !== 'query') throw notIdempotent();
   if (request.permitted !== undefined) {
@@ -93,6 +91,19 @@ export function prepare(
     requirePermitted(request.permitted, effectsOf(prepared, request.text, bound));
   }
   return prepared;
+}
+
+function preparedIn({session, request, ahead}: StatementParts, context: ReadSchema): Prepared {
+  const {operation} = request;
+  if (operation !== undefined) return session.prepareOperation(operation, context);
+  if (ahead?.catalog === context.catalog) return ahead.prepared;
+  return session.prepare(request.language, request.text, context);
+}
+
+/** Whether there is something that the user may not read. */
+export function isBlind({access, guard}: Partial<Rights>, catalog: Catalog): boolean {
+  if (guard === undefined || access === undefined) return false;
+  return [...catalog.types].some(({name}) => !access.allowsOnType('readRecord', name));
 }
 
 export function requireBatched(prepared: Prepared): PreparedBatched {

@@ -21,6 +21,7 @@ import {parseJsonText} from '#server/model/json-parser.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Statement as PlanStatement} from '#server/plan/statement.ts';
+import {noStatistics} from '#server/plan/statistics.ts';
 import type {RecordContext} from '#server/records/context.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import {newSummary, rowsCursor} from '../connections/cursors.ts';
@@ -31,7 +32,7 @@ import {observed, type PreparedQuery} from '../preparation/prepared-query.ts';
 import {runOptions, type ScriptParts, type StatementHost} from '../statements/statement-context.ts';
 import type {ResultCursor} from '../session.ts';
 import {requirePermitted, requireStepPermitted} from '../preparation/statement-effects.ts';
-import {requireSchemaRight} from '../preparation/statement-preparation.ts';
+import {isBlind, requireSchemaRight} from '../preparation/statement-preparation.ts';
 import {limitsOf, serverTimeoutMs, StatementRun} from '../statements/statement-run.ts';
 import {backOff} from '../statements/transact.ts';
 
@@ -321,7 +322,9 @@ class ScriptRun {
 
   async #execute(statement: PlanStatement): Promise<readonly Value[]> {
     const {session} = this.#parts;
-    const options = session.prepareOptions(this.#context().catalog);
+    const {catalog} = this.#context();
+    const isShownBlind = statement.kind === 'explain' && isBlind(this.#parts, catalog);
+    const options = session.prepareOptions(catalog, isShownBlind ? noStatistics : undefined);
     requireStepPermitted(this.#parts.request, statement, options);
     const prepared = prepareStatement(statement, options);
     if (prepared.kind === 'query') return this.#query(prepared);

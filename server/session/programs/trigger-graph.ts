@@ -67,10 +67,11 @@ export function firingReads(graph: Graph, catalog: Catalog, fire: Fire): Graph {
     degrees: (vertices, choice) => graph.degrees(vertices, choice),
     // Whoever is told of a record's type has looked at it.
     typesByBucket: () => undefined,
-    indexPoint: (index, key) => graph.indexPoint(index, key),
-    indexRange: (index, range, descending) => graph.indexRange(index, range, descending),
-    indexEntries: (index, which, descending) =>
-      readableEntries(graph.indexEntries(index, which, descending), rids =>
+    indexPoint: (index, key, only) => graph.indexPoint(index, key, only),
+    indexRange: (index, range, descending, only) =>
+      graph.indexRange(index, range, descending, only),
+    indexEntries: (index, which, descending, only) =>
+      readableEntries(graph.indexEntries(index, which, descending, only), rids =>
         graph.records(rids).map(readable),
       ),
     ranked: (index, request, effort) => graph.ranked(index, request, effort),

@@ -35,14 +35,15 @@ export function prepareIndexPoint(node: Point, preparation: Preparation): Operat
     if (!node.each) {
       if (parts.includes(null)) return;
       if (node.strict?.every((type, at) => isExactKey(parts[at] ?? null, type)) === false) return;
-      const rids = context.graph.indexPoint(node.index, parts);
+      const rids = context.graph.indexPoint(node.index, parts, node.only);
       yield* ridRows(rids, {node, idSuffices, context, argument});
       return;
     }
     const seen = new Set<string>();
     for (const key of asItems(parts[0] ?? null)) {
       if (key === null) continue;
-      const rids = context.graph.indexPoint(node.index, keyParts(key, node.index, context));
+      const own = keyParts(key, node.index, context);
+      const rids = context.graph.indexPoint(node.index, own, node.only);
       yield* ridRows(
         rids.filter(rid => isNew(rid, seen)),
         {node, idSuffices, context, argument},
@@ -111,15 +112,12 @@ export function prepareIndexRange(node: Range, preparation: Preparation): Operat
     const range = spanOf(argumentCursor(context, argument));
     if (range === undefined) return;
     if (node.parts !== undefined) {
-      yield* partRows(context.graph.indexEntries(node.index, range, node.descending), {
-        node,
-        parts: node.parts,
-        context,
-        argument,
-      });
+      const {index, descending, only, parts} = node;
+      const entries = context.graph.indexEntries(index, range, descending, only);
+      yield* partRows(entries, {node, parts, context, argument});
       return;
     }
-    const source = context.graph.indexRange(node.index, range, node.descending);
+    const source = context.graph.indexRange(node.index, range, node.descending, node.only);
     try {
       // Small portions first: a LIMIT above may want only a few.
       for (let rows = firstRows; ; rows = Math.min(rows * 4, context.batchRows)) {

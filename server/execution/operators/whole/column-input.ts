@@ -156,7 +156,7 @@ function indexInput(node: Range, preparation: Preparation): ColumnInput | undefi
     parts(context, argument) {
       const span = spanOf(argumentCursor(context, argument));
       if (span === undefined) return [];
-      const source = context.graph.indexEntries(node.index, span, node.descending);
+      const source = context.graph.indexEntries(node.index, span, node.descending, node.only);
       return entryParts(source, wanted, {
         ofEntries: entries => partsBatch(entries, slot, parts, argument),
         ofColumns: (columns, count) => columnsBatch(columns, count, parts, argument),

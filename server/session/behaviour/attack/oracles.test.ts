@@ -48,10 +48,12 @@ async function told(
 const schema = [
   'CREATE VERTEX TYPE Open',
   'CREATE VERTEX TYPE Secret EXTENDS Open',
+  'CREATE VERTEX TYPE Guest EXTENDS Open',
   'CREATE PROPERTY Open.code STRING',
   'CREATE INDEX ON Open (code) UNIQUE',
   'CREATE EDGE TYPE Knows',
   "CREATE VERTEX Open SET code = 'mine', n = 1",
+  "CREATE VERTEX Guest SET code = 'guest', n = 1",
   "CREATE VERTEX Secret SET code = 'hiv-positive', loose = 'TOPSECRET'",
 ];
 
@@ -161,6 +163,75 @@ test('a change of the schema asks to read what it judges, extends or unguards', 
   }
   for (const text of ['CREATE PROPERTY Mine.n INTEGER (min 1)', 'CHECK DATABASE TYPE Mine']) {
     assert.match(await told(database, eve, text), /^\[\{/, text);
+  }
+});
+
+test('plans, their figures and the schema are told alike, whatever lies in a type', async () => {
+  const few = await world.database(schema);
+  const many = await world.database(schema);
+  const rows = Array.from({length: 400}, (_, n) => `('k${n}', 'x')`).join(', ');
+  await many.run(`INSERT INTO Secret (code, loose) VALUES ${rows}`);
+  const plain = (text: string): string =>
+    text
+      .replaceAll(/db\d+/g, 'db')
+      .replaceAll(/"(cost|elapsed\w*|nanos|totalCost|\w*Time\w*|\w*Ms)":[\d.]+/g, '')
+      .replaceAll(/[\d.,]+ ?(ms|μs|us|ns|s)\b/g, 'TIME');
+  for (const text of [
+    "EXPLAIN SELECT FROM Open WHERE code >= 'a'",
+    'EXPLAIN SELECT count(*) FROM Open',
+    'EXPLAIN SELECT FROM Secret',
+    "EXPLAIN SELECT FROM Open WHERE code = 'hiv-positive'",
+    'EXPLAIN SELECT min(code), max(code) FROM Open',
+    'SELECT FROM schema:types',
+    'SELECT FROM schema:buckets',
+    'SELECT FROM schema:indexes',
+    'SELECT FROM schema:stats',
+    'SELECT FROM schema:dictionary',
+    'SELECT FROM schema:database',
+    'SELECT min(code) AS low, max(code) AS high FROM Open',
+    "SELECT FROM Open WHERE code > 'k'",
+    "SELECT code FROM Guest WHERE code > 'a'",
+    "SELECT min(code) AS low FROM Guest WHERE code > 'a'",
+    "EXPLAIN SELECT code FROM Guest WHERE code > 'a'",
+    "EXPLAIN SELECT code FROM Guest WHERE code >= 'a' AND n = 1",
+    'SELECT FROM index:`Open[code]`',
+    'SELECT count(*) AS n FROM index:`Open[code]`',
+  ]) {
+    const [one, other] = [
+      await told(few, await userOf(few), text),
+      await told(many, await userOf(many), text),
+    ];
+    assert.equal(plain(one), plain(other), text);
+  }
+  for (const text of ['CALL db.labels()', 'CALL db.schema.visualization()', 'CALL meta.stats()']) {
+    const language = 'cypher';
+    const [one, other] = [
+      await told(few, await userOf(few), text, {language}),
+      await told(many, await userOf(many), text, {language}),
+    ];
+    assert.equal(plain(one), plain(other), text);
+  }
+});
+
+test('PROFILE counts nothing of what its user may not read', async () => {
+  const few = await world.database(schema);
+  const many = await world.database(schema);
+  const rows = Array.from({length: 400}, (_, n) => `('k${n}', 'x')`).join(', ');
+  await many.run(`INSERT INTO Secret (code, loose) VALUES ${rows}`);
+  const counts = async (database: TestDatabase, text: string): Promise<unknown> => {
+    const cursor = await world.service.run(await userOf(database), database.request(text));
+    while ((await cursor.next()) !== undefined);
+    cursor.close();
+    const figures = /"(description|rows|estimatedRows)":("(\\.|[^"])*"|\d+)/g;
+    return cursor.summary.explainPlan?.match(figures);
+  };
+  for (const text of [
+    "PROFILE SELECT code FROM Open WHERE code >= 'a' AND n = 1",
+    "PROFILE SELECT FROM Open WHERE code = 'mine'",
+    "PROFILE SELECT code FROM Guest WHERE code >= 'a' AND n = 1",
+  ]) {
+    const [one, other] = await Promise.allSettled([counts(few, text), counts(many, text)]);
+    assert.deepEqual(one, other, text);
   }
 });
 
