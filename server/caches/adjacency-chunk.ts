@@ -8,6 +8,7 @@
  * Invariant: never changed once it is made. What it cannot hold (a position beyond 32 bits, more
  * shapes than 65,536) makes no chunk at all, and the keys are read instead.
  */
+import type {EdgeDirection} from '#server/indexes/edge-cursor.ts';
 import {
   AdjacencyFields,
   adjacencyPositionsRange,
@@ -33,7 +34,7 @@ export interface EdgeShape {
 
 /** Which edges are wanted: those of a direction (or both), of some types (or all). */
 export interface EdgeChoice {
-  readonly direction: 'out' | 'in' | 'both';
+  readonly direction: EdgeDirection;
   /** Subtypes are named too; undefined stands for every type. */
   readonly types: ReadonlySet<number> | undefined;
   /** Only edges whose far ends lie in such buckets. */

@@ -100,13 +100,15 @@ export interface BucketDefinition {
 
 /** Names a family of indexes; the rows of index-families.ts say what each can. */
 export type IndexKind = string;
+/** What of a map or a list is indexed: its keys, its values, or the items. */
+export type IndexedPart = 'key' | 'value' | 'item';
 export type NullStrategy = 'SKIP' | 'ERROR' | 'INDEX';
 
 export interface IndexProperty {
   /** A property's name; `@in` and `@out` on edge types. */
   readonly name: string;
   /** Which part of a MAP (key, value) or LIST (item) gives the keys; absent: the value itself. */
-  readonly by?: 'key' | 'value' | 'item';
+  readonly by?: IndexedPart;
   /** COLLATE CI: texts that differ in case only are one key. */
   readonly ignoreCase: boolean;
 }
@@ -140,13 +142,14 @@ export interface FunctionDefinition {
   readonly code: string;
 }
 
+export type TriggerTime = 'before' | 'after';
 export type RecordEvent = 'create' | 'read' | 'update' | 'delete';
 
 /** What runs before or after something happens to a record of a type or of a subtype. */
 export interface TriggerDefinition {
   readonly name: string;
   readonly typeId: number;
-  readonly when: 'before' | 'after';
+  readonly when: TriggerTime;
   readonly event: RecordEvent;
   readonly language: 'sql' | 'js';
   readonly code: string;

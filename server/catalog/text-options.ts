@@ -1,6 +1,5 @@
 /**
- * Options of full-text indexes. Source: reference, section 3.7; `positions` and `stopwords` are
- * additions of Svc.
+ * Options of full-text indexes (docs/search.md); `positions` and `stopwords` are additions of Svc.
  *
  * Each field may have an analyzer and a boost of its own (`title_analyzer`, `title_boost`); texts
  * and queries may be analyzed differently (`index_analyzer`, `query_analyzer`).
@@ -48,6 +47,8 @@ export interface TextField {
   readonly queryAnalyzer: AnalyzerName;
 }
 
+export type SimilarityName = 'BM25' | 'CLASSIC';
+
 /** What the options say, with the defaults. */
 export interface TextOptions {
   readonly fields: readonly TextField[];
@@ -55,7 +56,7 @@ export interface TextOptions {
   readonly stopWords: readonly string[] | undefined;
   readonly allowLeadingWildcard: boolean;
   readonly defaultOperator: 'AND' | 'OR';
-  readonly similarity: 'BM25' | 'CLASSIC';
+  readonly similarity: SimilarityName;
   readonly k1: number;
   readonly b: number;
   readonly positions: boolean;

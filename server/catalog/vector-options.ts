@@ -1,5 +1,5 @@
 /**
- * Options of the indexes of vectors, dense and sparse. Source: reference, section 3.7.
+ * Options of the indexes of vectors, dense and sparse (docs/search.md).
  *
  * Sparse weights are kept as they are unless `weightQuantization` says INT8: the recorded
  * exchanges, made with the defaults, show scores that are exact. Options of a dense index's rebuild

@@ -6,7 +6,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import {type DataType, parseDataType} from '#server/model/data-type.ts';
 import {parseJsonText} from '#server/model/json-parser.ts';
-import {Double, type MapValue, type Value} from '#server/model/value.ts';
+import {Double, type MapValue, type Value, type RecordKind} from '#server/model/value.ts';
 
 export interface ImportOptions {
   /** As somebody named it; undefined: by the content. */
@@ -38,7 +38,7 @@ export interface ImportOptions {
   /** Whether edges are found from the vertices that they lead to. */
   readonly edgeBidirectional: boolean;
   /** What plain objects and rows of CSV become. */
-  readonly rows: 'document' | 'vertex' | 'edge';
+  readonly rows: RecordKind;
   /** Properties by the fields that they are of, where they are called otherwise. */
   readonly mapping: ReadonlyMap<string, string> | undefined;
   readonly delimiter: string;

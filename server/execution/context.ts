@@ -102,7 +102,7 @@ export function newWriteCounts(): WriteCounts {
   };
 }
 
-/** The counts as JSON; undefined when nothing was changed. Source: reference, section 2.2. */
+/** The counts as JSON; undefined when nothing was changed (docs/http.md). */
 export function countsText(counts: WriteCounts, schema: SchemaCounts = {}): string | undefined {
   const all = {
     ...counts,

@@ -7,14 +7,8 @@
  * source, and re-executes.
  */
 import {labelsOf, typeOfLabels} from '#server/model/labels.ts';
+import type {MissingType} from '#server/plan/statement.ts';
 import type {Graph} from './graph.ts';
-
-export interface MissingType {
-  readonly name: string;
-  readonly kind: 'vertex' | 'edge';
-  /** A type of several labels extends them. */
-  readonly superTypes: readonly string[];
-}
 
 export class MissingTypes extends Error {
   readonly types: readonly MissingType[];

@@ -21,8 +21,9 @@ import {RowWriter} from './result/record-rows.ts';
 export {estimateValue} from './expressions/value-size.ts';
 export {TypedRowReader, typedRows} from './result/typed-rows.ts';
 
-/** Shapes of JSON. */
+/** Shapes of JSON (docs/http.md); `ndjson` is one `{"record":...}` a line. */
 export type JsonRowFormat = 'record' | 'graph' | 'studio' | 'counts' | 'ndjson';
+/** A shape of JSON, or an encoding that the protocol brings (model/row-encoding.ts). */
 export type RowFormat = JsonRowFormat | RowEncoding;
 
 export interface ResultOptions {

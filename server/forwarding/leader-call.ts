@@ -6,6 +6,7 @@
  * them, a piece a frame. Members of two releases may speak with each other: a field that is not
  * known is passed over, and one that is missing is what it was before there was one.
  */
+import type {JsonRowFormat} from '#server/execution/query-result.ts';
 import {ByteWriter} from '#server/base/byte-writer.ts';
 import {isRefusalCode, Refusal} from '#server/base/errors.ts';
 import {TypedRowReader, typedRows} from '#server/execution/query-result.ts';
@@ -18,7 +19,7 @@ export type CalledStatement = Omit<
   'format' | 'connection' | 'signal' | 'receivedAt'
 > & {
   /** A shape of JSON, or rows as values. */
-  readonly format: 'record' | 'graph' | 'studio' | 'counts' | 'ndjson' | 'typed';
+  readonly format: JsonRowFormat | 'typed';
 };
 
 /** A load without what has a meaning on the server of its client alone. */

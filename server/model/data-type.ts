@@ -5,7 +5,7 @@
  * customary exceptions that the documented dialect has: a fraction is cut off when an integer
  * is wanted, a text that reads as the wanted type is read, digits finer than a date-time's
  * precision are cut off. Nothing ever wraps around.
- * Source: reference, section 3.6.
+ * Described in docs/sql.md.
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';

@@ -16,6 +16,8 @@ import type {DataType} from '#server/model/data-type.ts';
 import type {Expression, Place, Slot} from './expression.ts';
 
 export type Direction = 'out' | 'in' | 'both';
+/** What a path may meet again: anything, no edge, no vertex. */
+export type PathMode = 'walk' | 'trail' | 'acyclic';
 
 /** The same edges, seen from their other end. */
 export const reversed: Readonly<Record<Direction, Direction>> = {
@@ -293,7 +295,7 @@ export type RowNode =
       readonly depthMax: number | undefined;
       /** walk: anything repeats; trail: no edge twice; acyclic: no vertex twice; reach: each
        * end once, at its least depth (breadth first, frontier not paths). */
-      readonly mode: 'walk' | 'trail' | 'acyclic' | 'reach';
+      readonly mode: PathMode | 'reach';
       readonly to: Slot;
       readonly edges: Slot | undefined;
       readonly path: Slot | undefined;
@@ -316,7 +318,7 @@ export type RowNode =
       readonly depthMin: number;
       readonly depthMax: number | undefined;
       /** The mode of `walk`; trail looks at `bodyEdges`, acyclic at `bodyVertices`. */
-      readonly mode: 'walk' | 'trail' | 'acyclic';
+      readonly mode: PathMode;
       readonly bodyEdges: readonly Slot[];
       /** Without `start`. */
       readonly bodyVertices: readonly Slot[];

@@ -7,7 +7,7 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import type {Expression, Slot} from './expression.ts';
-import type {IdBounds} from './node.ts';
+import type {Direction, IdBounds} from './node.ts';
 import {expressionText} from './expression-text.ts';
 import type {
   Assignment,
@@ -344,7 +344,7 @@ function types(names: readonly string[]): string {
 
 function arrow(
   from: Slot,
-  node: {readonly direction: 'out' | 'in' | 'both'; readonly types: readonly string[]},
+  node: {readonly direction: Direction; readonly types: readonly string[]},
   to: Slot | undefined,
 ): string {
   const tail = node.direction === 'in' ? '<-' : '-';

@@ -5,12 +5,18 @@
  * catalog (one log entry each) and answers one row that says what was done.
  */
 import type {NewTrigger} from '#server/catalog/change-routine.ts';
-import type {Compression, FunctionDefinition, IndexKind} from '#server/catalog/definition.ts';
+import type {
+  Compression,
+  FunctionDefinition,
+  IndexKind,
+  IndexedPart,
+  NullStrategy,
+} from '#server/catalog/definition.ts';
 import type {NewView} from '#server/catalog/change-view.ts';
 import type {DatabaseSettingKey} from '#server/catalog/database-settings.ts';
 import type {ViewRefresh} from '#server/catalog/definition.ts';
 import type {DataType} from '#server/model/data-type.ts';
-import type {MapValue, Rid, Value} from '#server/model/value.ts';
+import type {MapValue, RecordKind, Rid, Value} from '#server/model/value.ts';
 import type {Expression, Place} from './expression.ts';
 import type {PlanNode} from './node.ts';
 
@@ -109,12 +115,20 @@ export interface BatchedStatement {
   readonly form: AnswerForm;
 }
 
-/** What a change of the schema is counted as. Source: reference, section 2.2. */
+/** What a change of the schema is counted as (docs/http.md). */
 export interface SchemaCounts {
   readonly indexesAdded?: number;
   readonly indexesRemoved?: number;
   readonly constraintsAdded?: number;
   readonly constraintsRemoved?: number;
+}
+
+/** A type that a statement needs and that is not there. */
+export interface MissingType {
+  readonly name: string;
+  readonly kind: 'vertex' | 'edge';
+  /** A type of several labels extends them. */
+  readonly superTypes: readonly string[];
 }
 
 /** Commands about the transaction and the session that a client has open. */
@@ -168,14 +182,14 @@ export interface PropertyAttributes {
 
 export interface IndexPart {
   readonly name: string;
-  readonly by?: 'key' | 'value' | 'item';
+  readonly by?: IndexedPart;
   readonly collate?: 'ci';
 }
 
 export type SchemaCommand =
   | {
       readonly kind: 'create-type';
-      readonly recordKind: 'document' | 'vertex' | 'edge';
+      readonly recordKind: RecordKind;
       readonly name: string;
       readonly ifNotExists: boolean;
       readonly supertypes: readonly string[];
@@ -240,7 +254,7 @@ export type SchemaCommand =
       readonly parts: readonly IndexPart[];
       readonly indexKind: IndexKind;
       readonly unique: boolean;
-      readonly nullStrategy: 'SKIP' | 'ERROR' | 'INDEX';
+      readonly nullStrategy: NullStrategy;
       /** As it was written. */
       readonly metadata?: MapValue | undefined;
     }
@@ -252,7 +266,7 @@ export type SchemaCommand =
       readonly keyTypes: readonly DataType[];
       readonly indexKind: 'ordered' | 'hash';
       readonly unique: boolean;
-      readonly nullStrategy: 'SKIP' | 'ERROR' | 'INDEX';
+      readonly nullStrategy: NullStrategy;
     }
   | {readonly kind: 'drop-index'; readonly name: string; readonly ifExists: boolean}
   | {readonly kind: 'rebuild-index' | 'compact-index'; readonly name: string}

@@ -20,7 +20,7 @@ import {recordKey, recordKeyText} from '#server/layout/record-key.ts';
 import {LightEdge, StoredRecord} from '#server/layout/stored-record.ts';
 import {writeValue} from '#server/layout/stored-value.ts';
 import {ridsEqual, ridText} from '#server/model/rid.ts';
-import {type MapValue, Rid} from '#server/model/value.ts';
+import {type MapValue, Rid, type RecordKind} from '#server/model/value.ts';
 import type {RecordChanges} from './record-changes.ts';
 import {partitionOf, requirePlace, requireSamePartition, selectBucket} from './buckets.ts';
 import type {RecordContext} from './context.ts';
@@ -534,7 +534,7 @@ export class RecordWriter {
     }
   }
 
-  private requireKind(typeName: string, kind: 'document' | 'vertex' | 'edge'): CatalogType {
+  private requireKind(typeName: string, kind: RecordKind): CatalogType {
     const type = this.context.catalog.requireType(typeName);
     if (type.kind === kind) return type;
     throw new Refusal(

@@ -11,7 +11,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {LateTurns} from './late-turns.ts';
-import {Lockout} from './lockout.ts';
+import {type AttemptOutcome, Lockout} from './lockout.ts';
 import {keyBytes, parseStored, type PasswordHasher} from './passwords.ts';
 import type {Principal} from './principal.ts';
 import {type SaltedPassword, ScramLogin} from './scram.ts';
@@ -193,7 +193,7 @@ export class CredentialChecks {
     key: string,
   ): Promise<Principal> {
     if (!this.#lockout.begin(name, source)) throw locked();
-    let outcome: 'right' | 'wrong' | 'undecided' = 'undecided';
+    let outcome: AttemptOutcome = 'undecided';
     try {
       const {users, hasher} = this.#options;
       const stored = users.passwordHashOf(name);

@@ -55,7 +55,7 @@ class FailureCounts {
     attempts.underWay++;
   }
 
-  end(key: string, outcome: Outcome): void {
+  end(key: string, outcome: AttemptOutcome): void {
     const attempts = this.#byKey.get(key);
     if (attempts === undefined) return;
     attempts.underWay = Math.max(0, attempts.underWay - 1);
@@ -83,7 +83,7 @@ class FailureCounts {
   }
 }
 
-type Outcome = 'right' | 'wrong' | 'undecided';
+export type AttemptOutcome = 'right' | 'wrong' | 'undecided';
 
 export class Lockout {
   readonly #pairs: FailureCounts;
@@ -120,7 +120,7 @@ export class Lockout {
   }
 
   /** Ends an attempt. `undecided`: it failed for another reason than the password. */
-  end(name: string, source: string, outcome: Outcome): void {
+  end(name: string, source: string, outcome: AttemptOutcome): void {
     const pair = pairOf(name, source);
     this.#pairs.end(pair, outcome);
     // That somebody knows the password makes the guesses of others no better.

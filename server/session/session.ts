@@ -12,7 +12,7 @@ import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {KeptHolder} from './kept-memory.ts';
 import type {JsonFormat} from '#server/model/json.ts';
-import type {RowEncoding} from '#server/model/row-encoding.ts';
+import type {RowFormat} from '#server/execution/query-result.ts';
 import type {MapValue, Rid, Value} from '#server/model/value.ts';
 import type {RecordOperation} from '#server/plan/record-statements.ts';
 import type {Isolation} from '#server/transactions/transaction-contract.ts';
@@ -27,10 +27,8 @@ export type {SearchIndexFigures};
 /** Positional parameters are named "0", "1", ... */
 export type Parameters = ReadonlyMap<string, Value>;
 
-/** Shapes of rows (docs/http.md); `ndjson` is one `{"record":...}` a line. */
-export type JsonFormatName = 'record' | 'graph' | 'studio' | 'counts' | 'ndjson';
-/** A shape of JSON, or an encoding that the protocol brings (model/row-encoding.ts). */
-export type ResultFormat = JsonFormatName | RowEncoding;
+/** A shape of JSON (docs/http.md), or an encoding that the protocol brings. */
+export type ResultFormat = RowFormat;
 
 /**
  * What a statement does, whatever language says it: shows records, makes them, changes them,

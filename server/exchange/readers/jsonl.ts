@@ -7,7 +7,7 @@
  * `start`, `end`).
  */
 import {typeOfLabels} from '#server/model/labels.ts';
-import type {MapValue, Value} from '#server/model/value.ts';
+import type {MapValue, RecordKind, Value} from '#server/model/value.ts';
 import {badItem, type ExchangedItem, malformed} from '../exchanged-record.ts';
 import {idOf} from '../ids.ts';
 import type {ImportOptions} from '../import-options.ts';
@@ -112,7 +112,7 @@ function propertiesIn(object: MapValue, place: number): MapValue {
   throw malformed(place, 'its properties are no object');
 }
 
-const kinds: ReadonlyMap<Value | undefined, 'vertex' | 'edge' | 'document'> = new Map([
+const kinds: ReadonlyMap<Value | undefined, RecordKind> = new Map([
   ['v', 'vertex'],
   ['vertex', 'vertex'],
   ['e', 'edge'],

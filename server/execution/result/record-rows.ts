@@ -4,8 +4,7 @@
  * A whole record begins with `@rid, @type, @cat` (edges then `@in, @out`) and is stitched from
  * its stored bytes, as a column is that is one of its properties; a record inside a row has `@cat`
  * last (model/json.ts). A value that is no record and no map becomes `{"value": ...}`. With edge
- * counts, vertices have `@out` and `@in` as numbers behind `@cat`. Source: reference http 2.2,
- * oracle 3.2.
+ * counts, vertices have `@out` and `@in` as numbers behind `@cat` (docs/http.md).
  */
 import {ByteWriter} from '#server/base/byte-writer.ts';
 import {appendRid, type RecordJson} from '#server/layout/record-json.ts';

@@ -8,7 +8,7 @@
  * rounded to 32 bits, as what is stored and shown of it.
  */
 
-export type SimilarityName = 'BM25' | 'CLASSIC';
+import type {SimilarityName} from '#server/catalog/text-options.ts';
 
 export interface Similarity {
   readonly name: SimilarityName;

@@ -5,6 +5,8 @@
  * that a message can point. The tree says what was written, not what it means: variables are not
  * resolved, labels are not looked up.
  */
+import type {BatchedStatement} from '#server/plan/statement.ts';
+import type {Direction, PathMode} from '#server/plan/node.ts';
 import type {Expression, MapLiteral, Parameter} from './ast-expression.ts';
 
 /** A name as it is meant: without backquotes. */
@@ -171,7 +173,7 @@ export interface SubqueryClause {
 export interface SubqueryBatches {
   /** OF n ROWS. */
   readonly size: Expression | undefined;
-  readonly onError: 'fail' | 'continue' | 'break';
+  readonly onError: BatchedStatement['onError'];
   /** ON ERROR RETRY [FOR n SECONDS]; seconds. */
   readonly retry: Expression | undefined;
   /** REPORT STATUS AS name. */
@@ -275,7 +277,7 @@ export interface Pattern {
   /** Which of the paths between two nodes count; undefined: every one. */
   readonly selector: PathSelector | undefined;
   /** What may be met again on the path; undefined: as TRAIL. */
-  readonly mode: 'walk' | 'trail' | 'acyclic' | undefined;
+  readonly mode: PathMode | undefined;
   /** The condition of a path in parentheses: `SHORTEST 1 ((a)-->+(b) WHERE ...)`. */
   readonly where: Expression | undefined;
   readonly start: NodePattern;
@@ -318,7 +320,7 @@ export interface NodePattern {
 export interface RelationshipPattern {
   readonly name: Name | undefined;
   /** The direction as written: `-->`, `<--`, `--`, `<-->` (both). */
-  readonly direction: 'out' | 'in' | 'both';
+  readonly direction: Direction;
   readonly types: LabelExpression | undefined;
   /** `*`, `*1..2`; undefined: exactly one. */
   readonly length: {readonly min: number | undefined; readonly max: number | undefined} | undefined;

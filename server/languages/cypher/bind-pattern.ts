@@ -6,7 +6,7 @@
  * row (`apply`), so that an index can serve it; a first node of its own is a product.
  */
 import type {Expression, Slot} from '#server/plan/expression.ts';
-import {type PlanNode, reversed} from '#server/plan/node.ts';
+import {type PathMode, type PlanNode, reversed} from '#server/plan/node.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import {slotsOf} from '#server/plan/tree.ts';
 import type {NodePattern, PathSelector, Pattern, PatternHop, RelationshipPattern} from './ast.ts';
@@ -23,7 +23,7 @@ import {
   withVariables,
 } from './bind-context.ts';
 import {bindCondition} from './bind-expression.ts';
-import {MetRelationships, type PathMode} from './met-relationships.ts';
+import {MetRelationships} from './met-relationships.ts';
 import {PatternNames} from './pattern-names.ts';
 import {propertyTerms, stepCondition, whereTerms} from './bind-terms.ts';
 import {

@@ -9,6 +9,7 @@ import {labelsOf} from '#server/model/labels.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Expression as BoundExpression} from '#server/plan/expression.ts';
 import type {
+  MissingType,
   QueryStatement,
   SessionCommand as BoundSessionCommand,
   Statement as BoundStatement,
@@ -35,13 +36,6 @@ export interface BoundCypher {
   readonly statement: BoundStatement;
   /** Types to be made first, the simple ones before those that are made of them. */
   readonly missing: readonly MissingType[];
-}
-
-export interface MissingType {
-  readonly name: string;
-  readonly kind: 'vertex' | 'edge';
-  /** A type of several labels extends them. */
-  readonly superTypes: readonly string[];
 }
 
 /** @throws {Refusal} `cypher.syntax` with the place and the suite's reason. */

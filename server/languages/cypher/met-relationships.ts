@@ -2,15 +2,13 @@
  * The relationships that one MATCH has met: no other one may equal them where the pattern is a
  * trail, and a list of them shares none with what came before.
  */
+import type {PathMode} from '#server/plan/node.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import {type BindContext, operator, slotOf} from './bind-context.ts';
 import {mayShare} from './bind-label.ts';
 
 /** Types of relationships: empty for all, undefined for none that there is. */
 export type Types = readonly string[] | undefined;
-
-/** What may be met again in the pattern that is being bound. */
-export type PathMode = 'walk' | 'trail' | 'acyclic';
 
 interface Met {
   readonly slot: Slot;

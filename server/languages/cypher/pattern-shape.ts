@@ -1,6 +1,6 @@
 /** What is asked of a pattern's text before it is bound: its names, its nodes, its bounds. */
 import type {Expression, Slot} from '#server/plan/expression.ts';
-import type {PlanNode} from '#server/plan/node.ts';
+import type {PathMode, PlanNode} from '#server/plan/node.ts';
 import {visitExpression} from '#server/plan/tree.ts';
 import type {Name, NodePattern, Pattern, PatternHop} from './ast.ts';
 import {type BindContext, operator, slotOf} from './bind-context.ts';
@@ -60,7 +60,7 @@ export function isLoop({start, hops}: Repeated): boolean {
 /** Where anything may be met again, a path without a greatest length would never end. */
 export function requireBounds(
   context: BindContext,
-  mode: 'walk' | 'trail' | 'acyclic',
+  mode: PathMode,
   {max, at}: {readonly min?: number | undefined; readonly max?: number | undefined; at: number},
 ): void {
   if (mode !== 'walk' || max !== undefined) return;

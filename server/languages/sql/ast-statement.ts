@@ -3,6 +3,9 @@
  * database, and the control flow of scripts. The first part is ast.ts.
  */
 
+import type {TransferCommand} from '#server/plan/statement.ts';
+import type {TimePrecision} from '#server/model/value.ts';
+import type {IndexedPart, RecordEvent, TriggerTime} from '#server/catalog/definition.ts';
 import type {
   BucketReference,
   Expression,
@@ -246,7 +249,7 @@ export interface AlterProperty extends Placed {
 
 export interface IndexedProperty extends Placed {
   readonly name: string;
-  readonly by: 'key' | 'value' | 'item' | undefined;
+  readonly by: IndexedPart | undefined;
   readonly collation: Name | undefined;
 }
 
@@ -318,8 +321,8 @@ export interface CreateTrigger extends Placed {
   readonly kind: 'create-trigger';
   readonly name: Name;
   readonly ifNotExists: boolean;
-  readonly when: 'before' | 'after';
-  readonly event: 'create' | 'read' | 'update' | 'delete';
+  readonly when: TriggerTime;
+  readonly event: RecordEvent;
   readonly type: Name;
   readonly language: Name;
   readonly code: string;
@@ -357,7 +360,7 @@ export interface CreateTimeSeries extends Placed {
   readonly name: Name;
   readonly ifNotExists: boolean;
   readonly timestamp: Name | undefined;
-  readonly precision: 'nanosecond' | 'microsecond' | 'millisecond' | 'second' | undefined;
+  readonly precision: TimePrecision | undefined;
   readonly tags: readonly Column[];
   readonly fields: readonly Column[];
   readonly shards: Expression | undefined;
@@ -431,7 +434,7 @@ export type AdminStatement =
   | CheckDatabase
   | (Placed & {
       readonly kind: 'transfer-database';
-      readonly what: 'import' | 'export' | 'backup';
+      readonly what: TransferCommand['what'];
       readonly url: Expression | undefined;
       readonly settings: readonly Option[];
     })

@@ -2,6 +2,7 @@
  * The statements that run the database, and the control flow of scripts.
  */
 
+import type {TransferCommand} from '#server/plan/statement.ts';
 import type {BucketReference, Expression, Name} from './ast.ts';
 import type {AdminStatement, CheckDatabase, RecordClass, Statement} from './ast-statement.ts';
 import type {Cursor} from './cursor.ts';
@@ -80,7 +81,7 @@ function parseList(c: Cursor): readonly Expression[] {
 export function parseTransfer(
   c: Cursor,
   at: number,
-  what: 'import' | 'export' | 'backup',
+  what: TransferCommand['what'],
 ): AdminStatement {
   const bare = c.is('WITH') || c.kind === TokenKind.end || c.lexeme === ';';
   const url = bare ? undefined : parseUrl(c);

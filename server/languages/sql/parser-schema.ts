@@ -4,6 +4,7 @@
  * Views, time series, triggers and functions are in parser-view.ts.
  */
 
+import type {IndexedPart} from '#server/catalog/definition.ts';
 import type {Expression, Name} from './ast.ts';
 import type {
   AlterBucket,
@@ -304,7 +305,7 @@ function readAttributeName(c: Cursor): string {
   return name;
 }
 
-function parseBy(c: Cursor): 'key' | 'value' | 'item' {
+function parseBy(c: Cursor): IndexedPart {
   if (c.accept('KEY')) return 'key';
   if (c.accept('VALUE')) return 'value';
   c.expect('ITEM');

@@ -1,5 +1,5 @@
 /**
- * Signatures of searches in full-text and sparse vector indexes. Source: reference, section 3.4.
+ * Signatures of searches in full-text and sparse vector indexes (docs/search.md).
  * That `fulltext.searchIndex` takes an index of any family that is searched is an addition of Svc.
  *
  * SQL gives the predicates the current record by itself.

@@ -9,7 +9,8 @@ import type {QueryResult} from '#server/execution/query-result.ts';
 import {jsonText} from '#server/model/json.ts';
 import type {RowEncoding} from '#server/model/row-encoding.ts';
 import {RecordValue, type Value} from '#server/model/value.ts';
-import type {JsonFormatName, ResultCursor, ResultFormat, ResultSummary} from '../session.ts';
+import type {JsonRowFormat} from '#server/execution/query-result.ts';
+import type {ResultCursor, ResultFormat, ResultSummary} from '../session.ts';
 
 export function newSummary(limit: number): ResultSummary {
   return {
@@ -82,7 +83,7 @@ function rowText(row: Value): string {
   return jsonText(map);
 }
 
-function rowPieces(rows: readonly string[], format: JsonFormatName): readonly Buffer[] {
+function rowPieces(rows: readonly string[], format: JsonRowFormat): readonly Buffer[] {
   switch (format) {
     case 'ndjson':
       return rows.map(row => Buffer.from(`{"record":${row}}\n`));

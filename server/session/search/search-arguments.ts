@@ -4,6 +4,7 @@
  * Whoever asks, over HTTP or as an agent's tool, is refused with the same words. Keys that nobody
  * knows are ignored, as the recorded exchanges show.
  */
+import type {Direction} from '#server/plan/node.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
@@ -34,7 +35,7 @@ export interface TextArguments {
 export interface ExpandArguments {
   /** Undefined: all. */
   readonly edgeTypes: readonly string[] | undefined;
-  readonly direction: 'out' | 'in' | 'both';
+  readonly direction: Direction;
   readonly maxDepth: number;
 }
 

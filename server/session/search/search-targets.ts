@@ -2,7 +2,7 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {indexOfKind, type RankedTarget, rankedTarget} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
-import {textOptionsOf} from '#server/catalog/text-options.ts';
+import {type SimilarityName, textOptionsOf} from '#server/catalog/text-options.ts';
 import {refuseArgument, type TextArguments, type VectorArguments} from './search-arguments.ts';
 
 const sparseName = 'LSM_SPARSE_VECTOR';
@@ -50,7 +50,7 @@ export function vectorIndex(
   return target;
 }
 
-export function similarityOf(index: IndexDefinition): 'BM25' | 'CLASSIC' {
+export function similarityOf(index: IndexDefinition): SimilarityName {
   return textOptionsOf(index).similarity;
 }
 

@@ -10,11 +10,8 @@
 import {Refusal} from '#server/base/errors.ts';
 import {type Batch, BatchBuilder, unitBatch} from '#server/execution/batch.ts';
 import {type Closure, RowCursor} from '#server/execution/closure.ts';
-import {
-  type MissingType,
-  MissingSource,
-  MissingTypes,
-} from '#server/execution/missing-prerequisites.ts';
+import {MissingSource, MissingTypes} from '#server/execution/missing-prerequisites.ts';
+import type {MissingType} from '#server/plan/statement.ts';
 import {countsText, newWriteCounts, type WriteCounts} from '#server/execution/context.ts';
 import {isIntegerValue, isNumberValue, numberOf} from '#server/model/number.ts';
 import {RecordValue, type Value} from '#server/model/value.ts';

@@ -4,7 +4,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {countsText, newWriteCounts} from '#server/execution/context.ts';
-import type {MissingType} from '#server/execution/missing-prerequisites.ts';
+import type {MissingType} from '#server/plan/statement.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import type {SchemaCommand, TransferCommand, UserCommand} from '#server/plan/statement.ts';
 import {newSummary, rowsCursor} from '../connections/cursors.ts';

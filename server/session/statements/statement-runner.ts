@@ -11,11 +11,8 @@ import {eitherOf} from '#server/base/cancellation.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {finallyDo, recover} from '#server/base/maybe-promise.ts';
 import {ofOneEntry} from '#server/cluster/leadership.ts';
-import {
-  type MissingType,
-  MissingSource,
-  MissingTypes,
-} from '#server/execution/missing-prerequisites.ts';
+import {MissingSource, MissingTypes} from '#server/execution/missing-prerequisites.ts';
+import type {MissingType} from '#server/plan/statement.ts';
 import type {Script} from '#server/languages/sql/ast-statement.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {newSummary, rowsCursor} from '../connections/cursors.ts';

@@ -14,7 +14,8 @@ import type {Portable} from '#server/plan/portable.ts';
 import type {QueryStatement} from '#server/plan/statement.ts';
 import type {SharedSnapshot} from '#server/engine/database.ts';
 import type {KeysRead, SharedChunk} from '#server/caches/shared-adjacency.ts';
-import type {JsonFormatName, Parameters} from '../session.ts';
+import type {JsonRowFormat} from '#server/execution/query-result.ts';
+import type {Parameters} from '../session.ts';
 import type {ResultOptions} from '../statements/statement-run.ts';
 import type {PackedError} from './thread-errors.ts';
 
@@ -32,7 +33,7 @@ export interface PlanTask {
   readonly parameters: Portable<Parameters>;
   readonly requested: Omit<ResultOptions, 'format'>;
   /** A shape of JSON, or the name of an encoding. */
-  readonly format: JsonFormatName | {readonly encoding: string};
+  readonly format: JsonRowFormat | {readonly encoding: string};
   readonly spending: ThreadSpending;
   /** What the client lets it take; undefined: no end of its own. */
   readonly timeoutMs: number | undefined;

@@ -14,7 +14,8 @@ import {eventually} from '#server/testing/time/eventually.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import type {Principal} from '#server/security/principal.ts';
-import type {JsonFormatName, RunRequest} from '../session.ts';
+import type {JsonRowFormat} from '#server/execution/query-result.ts';
+import type {RunRequest} from '../session.ts';
 import type {PlanTask, PlanTaskEvent, PlanThreads} from './plan-task.ts';
 import {ThreadResult} from './thread-result.ts';
 
@@ -98,7 +99,7 @@ async function isSameThere(text: string, more: Partial<RunRequest> = {}): Promis
   assert.equal(threads.taken, takenBefore + 1, `on a thread: ${text}`);
 }
 
-const formats: readonly JsonFormatName[] = ['record', 'graph', 'studio', 'counts', 'ndjson'];
+const formats: readonly JsonRowFormat[] = ['record', 'graph', 'studio', 'counts', 'ndjson'];
 
 for (const format of formats) {
   test(`an answer as ${format} is the same from a thread`, async () => {

@@ -40,7 +40,7 @@ const RETIRED: readonly (readonly [RegExp, string])[] = [
   [/\bsegmentRows\b/, 'rowGroupRows'],
   [/\bargumentFrame\b/, 'argumentCursor'],
   // Documents that are not in the repository.
-  [/\b[Rr]eferences? \d\.\d|\b[Ss]ource: specification\b/, 'cite a page of docs/'],
+  [/\b[Rr]eferences? \d\.\d|\b[Ss]ource: (?:specification|reference)\b/, 'cite a page of docs/'],
 ];
 
 const COMMENT_LINE = /^\s*(?:\*|\/\/|\/\*\*).*/gm;
