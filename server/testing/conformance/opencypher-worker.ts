@@ -7,21 +7,23 @@
  */
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {parentPort, workerData} from 'node:worker_threads';
+import {type MessagePort, parentPort, workerData} from 'node:worker_threads';
 import {Machine} from '#server/simulation/machine.ts';
+import {SimulatedDisk} from '#server/simulation/simulated-disk.ts';
 import {SimulatedStores} from '#server/simulation/simulated-stores.ts';
 import type {Value} from '#server/model/value.ts';
+import type {InlineEngineOptions} from '../worlds/inline-engine.ts';
 import {root, ServiceWorld, type TestDatabase} from '../worlds/service-world.ts';
 import {runCase} from './opencypher-case.ts';
 import type {Case} from './opencypher-gherkin.ts';
 import {proceduresOf} from './opencypher-procedure.ts';
 
 export interface WorkerTask {
-  readonly cases: readonly Case[];
+  /** The cases that run over RocksDB. */
+  readonly onDisk: readonly Case[];
+  readonly inMemory: readonly Case[];
   /** Where the named graphs lie. */
   readonly graphs: string;
-  /** Whether they run over RocksDB. */
-  readonly onDisk: boolean;
 }
 
 export interface CaseOutcome {
@@ -50,14 +52,24 @@ async function runText(
   return `[${pieces.join('')}]`;
 }
 
-async function main(port: NonNullable<typeof parentPort>, task: WorkerTask): Promise<void> {
-  const stores = () => (task.onDisk ? {} : {stores: new SimulatedStores(new Machine())});
-  const world = await ServiceWorld.open({}, stores());
+function inMemory(): InlineEngineOptions {
+  const machine = new Machine();
+  return {stores: new SimulatedStores(machine), disk: new SimulatedDisk(machine)};
+}
+
+/** Runs cases, each in a database of its own of one world over such an engine. */
+async function runCases(
+  port: MessagePort,
+  graphs: string,
+  cases: readonly Case[],
+  engine: () => InlineEngineOptions,
+): Promise<void> {
+  const world = await ServiceWorld.open({}, engine());
   try {
-    for (const one of task.cases) {
+    for (const one of cases) {
       const procedures = proceduresOf(one);
       const own =
-        procedures.length === 0 ? world : await ServiceWorld.open({}, {procedures, ...stores()});
+        procedures.length === 0 ? world : await ServiceWorld.open({}, {procedures, ...engine()});
       const database = await own.database([]);
       let lines: readonly string[];
       try {
@@ -66,7 +78,7 @@ async function main(port: NonNullable<typeof parentPort>, task: WorkerTask): Pro
           prepare: async (text, parameters) => {
             await runText(database, `EXPLAIN ${text}`, parameters);
           },
-          graph: name => readFileSync(join(task.graphs, `${name}.cypher`), 'utf8'),
+          graph: name => readFileSync(join(graphs, `${name}.cypher`), 'utf8'),
         });
       } catch (error) {
         lines = [`failed: ${error instanceof Error ? (error.stack ?? error.message) : error}`];
@@ -79,6 +91,14 @@ async function main(port: NonNullable<typeof parentPort>, task: WorkerTask): Pro
   } finally {
     await world.close();
   }
+}
+
+async function main(
+  port: MessagePort,
+  {onDisk, inMemory: others, graphs}: WorkerTask,
+): Promise<void> {
+  await runCases(port, graphs, onDisk, () => ({}));
+  await runCases(port, graphs, others, inMemory);
 }
 
 if (parentPort !== null) await main(parentPort, workerData as WorkerTask);

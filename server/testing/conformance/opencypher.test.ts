@@ -65,7 +65,7 @@ test('an outline gives a case an example, with the background in front', () => {
 
 test('a wrong answer and an untold side effect are seen, a right answer passes', async () => {
   const cases: readonly Case[] = readFeature(feature, 'f');
-  const outcomes = await runCases(cases, suite, true);
+  const outcomes = await runCases({onDisk: cases, inMemory: [], graphs: suite});
   const byName = new Map(outcomes.map(({name, lines}) => [name, lines.join('\n')]));
   assert.equal(byName.get('f: [1] Doubling #1'), '');
   assert.match(

@@ -30,10 +30,7 @@ export async function runOpenCypher(
   const graphs = join(conformance, 'opencypher-graphs');
   const onDisk = judged.filter((_case, at) => source.isWhole || at % partOnDisk === 0);
   const inMemory = judged.filter((_case, at) => !source.isWhole && at % partOnDisk !== 0);
-  const outcomes = [
-    ...(await runCases(onDisk, graphs, true)),
-    ...(await runCases(inMemory, graphs, false)),
-  ];
+  const outcomes = await runCases({onDisk, inMemory, graphs});
   return {
     cases: judged.map(one => one.name),
     differences: outcomes.filter(outcome => outcome.lines.length > 0),
@@ -41,19 +38,22 @@ export async function runOpenCypher(
 }
 
 /** Every case's outcome, in no order. */
-export async function runCases(
-  cases: readonly Case[],
-  graphs: string,
-  onDisk: boolean,
-): Promise<readonly CaseOutcome[]> {
-  const count = Math.min(availableParallelism(), cases.length);
+export async function runCases({
+  onDisk,
+  inMemory,
+  graphs,
+}: WorkerTask): Promise<readonly CaseOutcome[]> {
+  const count = availableParallelism();
   const outcomes: CaseOutcome[] = [];
-  const shares = Array.from({length: count}, (_, share) =>
-    cases.filter((_case, at) => at % count === share),
-  );
+  const shareOf = (cases: readonly Case[], share: number): readonly Case[] =>
+    cases.filter((_case, at) => at % count === share);
   await Promise.all(
-    shares.map(async share => {
-      const workerData: WorkerTask = {cases: share, graphs, onDisk};
+    Array.from({length: count}, async (_, share) => {
+      const workerData: WorkerTask = {
+        onDisk: shareOf(onDisk, share),
+        inMemory: shareOf(inMemory, share),
+        graphs,
+      };
       const worker = new Worker(new URL('./opencypher-worker.ts', import.meta.url), {workerData});
       worker.on('message', (outcome: CaseOutcome) => outcomes.push(outcome));
       await new Promise<void>((resolve, reject) => {

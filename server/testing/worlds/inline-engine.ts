@@ -1,11 +1,12 @@
 /**
- * A real engine (RocksDB on disk) whose commits run on the caller's thread and are not synced:
- * for tests of what lies above it. `close` removes everything.
+ * A real engine (RocksDB on disk) whose commits run on the caller's thread and whose files are not
+ * synced: for tests of what lies above it. `close` removes everything.
  */
 import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import type {Disk} from '#server/platform/disk.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
@@ -29,6 +30,8 @@ export interface InlineEngineOptions {
   readonly rootPath?: string;
   /** Where its stores come from. Default: RocksDB on disk. */
   readonly stores?: StoreFactory;
+  /** Where its other files lie. Default: files of this machine that are not synced. */
+  readonly disk?: Disk;
   /** Bytes that one transaction may write. Default: the engine's. */
   readonly writeBytesMax?: number;
 }
@@ -37,10 +40,10 @@ export async function openInlineEngine({
   reportsLate = false,
   rootPath,
   stores,
+  disk = unsyncedDisk(),
   writeBytesMax = defaultEngineSettings.transaction.writeBytesMax,
 }: InlineEngineOptions = {}): Promise<InlineEngine> {
   const base = rootPath === undefined ? mkdtempSync(join(tmpdir(), 'svc-inline-')) : undefined;
-  const disk = createDisk();
   const engine = await openEngine({
     rootPath: rootPath ?? join(base ?? tmpdir(), 'root'),
     nodeName: 'one',
@@ -57,7 +60,7 @@ export async function openInlineEngine({
       transaction: {...defaultEngineSettings.transaction, writeBytesMax},
     },
     startPipe: parts => {
-      const pipe = commitTasks({scheduler: nodeScheduler})(parts);
+      const pipe = commitTasks({scheduler: nodeScheduler, disk})(parts);
       if (reportsLate) delayReports(pipe);
       return pipe;
     },
@@ -68,6 +71,16 @@ export async function openInlineEngine({
       await engine.close();
       if (base !== undefined) rmSync(base, {recursive: true, force: true});
     },
+  };
+}
+
+/** Nothing of a test outlives a loss of power, and a sync waits for all that others write. */
+function unsyncedDisk(): Disk {
+  const disk = createDisk();
+  return {
+    ...disk,
+    open: (path, mode) => Object.assign(disk.open(path, mode), {sync: () => {}}),
+    syncDirectory: () => {},
   };
 }
 
