@@ -122,8 +122,8 @@ export const databaseCommands = {
     changes: false,
     arguments: name,
     says: 'Lists work on a database that takes long: builds of indexes, checks, imports, backups.',
-    answer: 'a row for each, -1 for a figure that is not known',
-    refusals: ['security.denied', 'database.not-found'],
+    answer: 'a row for each, -1 for a figure that is not known; none where it is not there',
+    refusals: ['security.denied'],
     run: ({parts, principal}, {database}) =>
       parts.service.progress(principal, database).map(work => {
         const {id, operation, stepName, stepIndex, totalSteps, done, total = -1} = work;

@@ -99,7 +99,7 @@ export const settingsWithoutMeaning: Readonly<Record<string, string>> = {
   'svc.test': 'tests take the place of parts, and of no production path',
   'svc.log.impl': 'lines go to standard error; see svc.server.logFormat',
   'svc.command.warningsEvery': 'a statement writes nothing into the log',
-  'svc.opencypher.idBucketBits': 'the number of a record holds bucket and position as they are',
+  'svc.opencypher.idBucketBits': 'numbers of records are made of bucket and position by one rule',
   'svc.instance.derived': 'who a server is follows from svc.ha.clusterName and svc.server.name',
   'svc.sparseVectorScoringPoolThreads': longReads,
   'svc.sparseVectorScoringQueueSize': longReads,
@@ -111,8 +111,8 @@ export const settingsWithoutMeaning: Readonly<Record<string, string>> = {
   'svc.vectorIndex.rebuildPermitTimeoutMs': longReads,
   'svc.network.sameServerErrorRetry': driver,
   'svc.network.retryAfterMaxWait': driver,
-  'svc.network.remoteFetchConnectTimeout': 'a source that sends nothing is given up by itself',
-  'svc.network.remoteFetchReadTimeout': 'a source that sends nothing is given up by itself',
+  'svc.network.remoteFetchConnectTimeout': 'an address that does not answer is given up by itself',
+  'svc.network.remoteFetchReadTimeout': 'an address that does not answer is given up by itself',
   ...named('svc.network.socketKeepAlive', ['', 'Idle', 'Interval', 'Count'], probes),
   'svc.serverMetrics.otlp.step': 'how often is svc.serverMetrics.otlp.period',
   'svc.serverMetrics.tracing.endpoint':
@@ -128,7 +128,7 @@ export const settingsWithoutMeaning: Readonly<Record<string, string>> = {
   'svc.server.httpContentSecurityPolicyReportOnly': 'the one page, /docs, has no script of others',
   'svc.server.httpBodyContentDecompressedMaxSize': 'bodies are taken as they are, never inflated',
   'svc.server.httpStreamingWriteTimeout':
-    'a client that reads nothing is given up after svc.network.socketTimeout',
+    'a client that reads nothing is given up after twice svc.network.socketTimeout',
   'svc.server.wsInsertSessionExpireTimeout': noInserts,
   'svc.server.wsMaxInsertFrameSize': noInserts,
   'svc.server.wsMaxInsertChunkRows': noInserts,
@@ -143,7 +143,8 @@ export const settingsWithoutMeaning: Readonly<Record<string, string>> = {
   'svc.ha.logCacheSize': 'entries are read from the files of the log, which the system caches',
   'svc.ha.addPeerProbeTimeout': 'a server that does not answer gets no vote',
   'svc.ha.membershipChangeTimeout': 'a change of the members is tried for 90 seconds',
-  'svc.ha.snapshotCompressionLevel': 'files of a snapshot are compressed by the store already',
+  'svc.ha.snapshotCompressionLevel':
+    'files of a snapshot travel as they lie, without those that the member has already',
   'svc.ha.proxyLongCommandTimeout':
     'how long a follower waits for any command is svc.ha.proxyCommandTimeout',
   'svc.ha.ratisCloseTimeoutMs': 'a stop as a whole has svc.server.shutdownTimeout',

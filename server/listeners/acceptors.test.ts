@@ -68,6 +68,7 @@ test('the limit counts the connections of all sockets, and frees as they end', a
   const found = await Promise.all(paths.map(path => ask(port, path)));
   const served = found.filter(({answer}) => answer !== '');
   assert.equal(served.length, 12);
+  assert.deepEqual(acceptors.counts, {open: 12, accepted: 12, refused: 28});
   const [first, second] = served;
   assert.ok(first && second);
   const gone = [first, second].map(({socket}) => once(socket, 'close'));
@@ -75,6 +76,7 @@ test('the limit counts the connections of all sockets, and frees as they end', a
   await Promise.all(gone);
   const again = await Promise.all(['x', 'y', 'z'].map(path => ask(port, path)));
   assert.equal(again.filter(({answer}) => answer !== '').length, 2);
+  assert.deepEqual(acceptors.counts, {open: 12, accepted: 14, refused: 29});
   const closed = acceptors.close();
   server.closeAllConnections();
   await closed;

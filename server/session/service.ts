@@ -566,8 +566,12 @@ export class SessionService implements Service {
   }
 
   progress(principal: Principal, name: string): readonly WorkProgress[] {
-    const {work, schema} = this.#databases.openFor(principal, name);
     const access = this.#databases.access(principal, name);
+    const {engine} = this.#options;
+    const database = engine.status(name) === 'open' ? engine.database(name) : undefined;
+    // An import that makes a database is asked about before it is there.
+    if (database === undefined) return [];
+    const {work, schema} = this.#databases.of(database);
     const types = [...schema.catalog.types];
     // Its figures count records of any type.
     return types.every(type => access.allowsOnType('readRecord', type.name))

@@ -136,6 +136,7 @@ test('requests of both paths are told as spans, within the trace of their client
   assert.equal(attributes['http.response.status_code'], 200);
   assert.equal(attributes['db.namespace'], 'db');
   assert.equal(named('POST /api/v1/query/{database}').length, 1, 'of the fast path');
+  assert.equal(named('GET /api/v1/ready').length, 0, 'asked at the start, and no news');
   assert.equal(named('POST /api/v1/command/{database}').length, 1, 'not the one not sampled');
 });
 

@@ -96,6 +96,7 @@ export function giveSpan(
 ): void {
   const {request, response, begunAt} = exchange;
   response.once('close', () => {
+    if (probes.has(exchange.routePath)) return;
     const span = {
       method: methodOf(request),
       path: exchange.routePath,
@@ -107,6 +108,9 @@ export function giveSpan(
     traces.add(span, trace);
   });
 }
+
+/** Asked every few seconds by whoever runs the server: their spans would bury all others. */
+const probes: ReadonlySet<string> = new Set([`${basePath}health`, `${basePath}ready`]);
 
 function methodOf({method = ''}: IncomingMessage): string {
   return known.has(method) ? method : 'other';
