@@ -6,6 +6,13 @@
  * threads at a time, and whoever has it knows where it ends. Only the place for the next batch
  * travels, in shared memory: segments are begun, cut, read and given back by the owner alone.
  *
+ *     owner       appends 1, 2 | lends (2, end) ............. | takes back (3, end'), appends 4
+ *     borrower                 |   takes, appends 3, returns  |
+ *     lock        owned        | free   borrowed         free | owned
+ *
+ * A borrower that comes while it is owned is told no, and its entry goes through the owner's ring.
+ * An owner that comes while it is borrowed waits for the one sync that is under way.
+ *
  * A failed write of either one is final for both, but for want of room (F3). Source:
  * docs/design/0029-single-entries-on-the-network-thread.md.
  */

@@ -7,6 +7,13 @@
  * of bytes the oldest are forgotten too: a transaction whose snapshot is below the floor is told so
  * (`expired`) instead of being answered wrongly.
  *
+ *     log index    1        2        3        4 (in flight)
+ *     writes       a        b        a        c
+ *     floor                 2: entries 3 and 4 are held
+ *
+ * Of a transaction whose snapshot is as of 2, "a unchanged" is broken by 3, "b unchanged" holds,
+ * and "c unchanged" is broken by 4 although that is not durable yet. One as of 1 is `expired`.
+ *
  * Invariant T3: a precondition that was broken by an entry behind its snapshot is never accepted.
  */
 import {PackedOperations} from './bulk-operations.ts';

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import {join} from 'node:path';
 import {test} from 'node:test';
 import {type RawSetting, resolveSettings} from '#server/base/setting-values.ts';
-import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {freePort} from '#server/testing/worlds/server-process.ts';
-import {listeningHost, openPeerLinks} from './peer-connections.ts';
+import {listeningHost} from './peer-connections.ts';
+import {openTestLinks} from './testing-peer-links.ts';
 import type {PeerLinks} from '#server/replication/links/peer-links.ts';
 
 const host = '127.0.0.1';
@@ -18,23 +18,7 @@ const secured = {
 };
 
 function open(port: number, values: Readonly<Record<string, RawSetting>>): PeerLinks {
-  return openPeerLinks(resolveSettings([{name: 'test', values}]).settings, {
-    clock: createClock(),
-    timers: createTimers(),
-    random: createRandom(),
-    logger: {log: () => undefined},
-    own: {host, ports: {raft: port}},
-    introduce: () => ({
-      serverName: `svc_${port}`,
-      formats: {from: 1, to: 1},
-      release: '26.11.1',
-      logId: 'log',
-      httpPort: 2480,
-      httpsPort: undefined,
-    }),
-    judge: () => undefined,
-    token: 'secret',
-  });
+  return openTestLinks(resolveSettings([{name: 'test', values}]).settings, port);
 }
 
 for (const [name, values] of [

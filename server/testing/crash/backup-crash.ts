@@ -44,11 +44,11 @@ export async function runBackupCrashes(options: {
   const work = new BackupWork(root, random);
   let server = await startServer({root, port});
   try {
-    await withClient(server, client => work.prepare(client));
+    await server.asRoot(client => work.prepare(client));
     for (let cycle = 1; cycle <= options.cycles && work.findings.length === 0; cycle += 1) {
       await killedAtWork(server, work, random);
       server = await startServer({root, port});
-      await withClient(server, client => work.audit(client));
+      await server.asRoot(client => work.audit(client));
       options.onCycle?.(`cycle ${cycle} of ${options.cycles}: ${work.summary}`);
     }
   } finally {
@@ -75,18 +75,6 @@ async function killedAtWork(
   const broken = (await running).find(outcome => outcome.status === 'rejected');
   client.close();
   if (broken !== undefined) throw broken.reason;
-}
-
-async function withClient<T>(
-  server: ServerProcess,
-  action: (client: Client) => Promise<T>,
-): Promise<T> {
-  const client = server.client();
-  try {
-    return await action(client);
-  } finally {
-    client.close();
-  }
 }
 
 class BackupWork {

@@ -7,7 +7,6 @@
  * a write that is replayed twice would show as two records). `make crash CYCLES=200 SEED=1`.
  * The same seed gives the same choices; what the kernel and the timing make of them is theirs.
  */
-import type {Client} from '#server/client/client.ts';
 import {auditLedger, createLedger} from './audit.ts';
 import {reportBackupCrashes} from './backup-crash.ts';
 import {type Finding, Ledger} from './ledger.ts';
@@ -61,12 +60,12 @@ export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
   let slowestReopenMillis = 0;
   let server = await startServer({root, port});
   try {
-    await asRoot(server, createLedger);
+    await server.asRoot(createLedger);
     for (let cycle = 1; cycle <= options.cycles && findings.length === 0; cycle += 1) {
       await workUntilKilled(server, crew, random);
       server = await startServer({root, port});
       slowestReopenMillis = Math.max(slowestReopenMillis, server.readyMillis);
-      findings.push(...(await asRoot(server, client => auditLedger(client, ledger))));
+      findings.push(...(await server.asRoot(client => auditLedger(client, ledger))));
       options.onCycle?.(
         `cycle ${cycle} of ${options.cycles}: acknowledged ${ledger.acknowledged}, ` +
           `unknown ${ledger.unknown}, reopened in ${Math.round(server.readyMillis)} ms`,
@@ -91,18 +90,6 @@ export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
     surprises,
     root,
   };
-}
-
-async function asRoot<T>(
-  server: ServerProcess,
-  action: (client: Client) => Promise<T>,
-): Promise<T> {
-  const client = server.client();
-  try {
-    return await action(client);
-  } finally {
-    client.close();
-  }
 }
 
 /** Lets every writer work, kills the server at a moment that `random` chooses, and waits. */

@@ -8,9 +8,10 @@ import {test} from 'node:test';
 import {type RawSetting, resolveSettings, type Settings} from '#server/base/setting-values.ts';
 import {purgeOptions} from '#server/node/cluster/cluster-plan.ts';
 import {givingLimits, takingLimits} from '#server/node/cluster/member-snapshots.ts';
-import {allowListOf, openPeerLinks} from '#server/node/cluster/peer-connections.ts';
+import {allowListOf} from '#server/node/cluster/peer-connections.ts';
+import {openTestLinks} from '#server/node/cluster/testing-peer-links.ts';
 import type {ServerState} from '#server/engine/server-state.ts';
-import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import {createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {LogPurge} from '#server/replication/driver/log-purge.ts';
 import type {PeerLinks} from '#server/replication/links/peer-links.ts';
@@ -79,22 +80,7 @@ test('svc.ha.grpcAllowlistRefreshMs and StickyTtlMs: who moved is let in for a w
 const host = '127.0.0.1';
 
 function links(port: number, values: Values): PeerLinks {
-  return openPeerLinks(settingsOf({'svc.ha.appendBufferSize': '1MB', ...values}), {
-    clock: createClock(),
-    timers: createTimers(),
-    random: createRandom(),
-    logger: {log: () => undefined},
-    own: {host, ports: {raft: port}},
-    introduce: () => ({
-      serverName: `svc_${port}`,
-      formats: {from: 1, to: 1},
-      release: '26.11.1',
-      logId: 'log',
-      httpPort: 2480,
-      httpsPort: undefined,
-    }),
-    judge: () => undefined,
-    token: 'secret',
+  return openTestLinks(settingsOf({'svc.ha.appendBufferSize': '1MB', ...values}), port, {
     network: {lookUp: async () => [host], security: plainSockets},
   });
 }

@@ -80,6 +80,16 @@ export class ServerProcess {
     return new Client({url: this.url, credentials});
   }
 
+  /** Does something with a client of this server as root, which is closed behind it. */
+  async asRoot<T>(action: (client: Client) => Promise<T>): Promise<T> {
+    const client = this.client();
+    try {
+      return await action(client);
+    } finally {
+      client.close();
+    }
+  }
+
   /** Asks it to end and waits; answers its exit code, or the signal that it died of. */
   stop(): Promise<number | string> {
     return end(this.#child, 'SIGTERM');
