@@ -18,6 +18,8 @@ export const jsonDepthMaxDefault = 64;
 const keyCacheSize = 256;
 const keyLengthMax = 32;
 const digitsMax = 1_000;
+/** A text that is longer is searched by the runtime's own means. */
+const shortTextMax = 256;
 const none = new Uint8Array(0);
 const strictDecoder = new TextDecoder('utf-8', {fatal: true, ignoreBOM: true});
 
@@ -186,7 +188,13 @@ export class JsonParser {
     const from = this.at + 1;
     let to = from;
     let ascii = true;
+    const shortEnd = Math.min(end, from + shortTextMax);
     for (; to < end; to++) {
+      if (to === shortEnd) {
+        const plain = this.plainEnd(to);
+        if (plain > to) ascii = false;
+        to = plain;
+      }
       const byte = bytes[to] as number;
       if (byte === 0x22) {
         this.at = to + 1;
@@ -201,6 +209,15 @@ export class JsonParser {
     }
     this.at = end;
     return this.fail('a text is not closed');
+  }
+
+  /** The quote behind a long text, as long as nothing before it needs a look; else `from`. */
+  private plainEnd(from: number): number {
+    const {bytes, end} = this;
+    const quote = bytes.indexOf(0x22, from);
+    if (quote < 0 || quote >= end) return from;
+    if (bytes.subarray(from, quote).includes(0x5c)) return from;
+    return hasControl(bytes, from, quote) ? from : quote;
   }
 
   private escapedString(from: number, firstEscape: number): string {
@@ -304,6 +321,24 @@ export class JsonParser {
     const position = this.at - this.start;
     throw new Refusal('json.invalid', `${what} at byte ${position}`, {detail: {position}});
   }
+}
+
+/** Whether a byte of [from, to) is below 0x20: four at a time, and one by one around these. */
+function hasControl(bytes: Uint8Array, from: number, to: number): boolean {
+  const isControl = (byte: number): boolean => byte < 0x20;
+  const wordsAt = from + (-(bytes.byteOffset + from) & 3);
+  if (wordsAt >= to) return bytes.subarray(from, to).some(isControl);
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset + wordsAt, (to - wordsAt) >> 2);
+  // An iterator would take most of the time.
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] as number;
+    // A byte that was less borrows, and ends with a highest bit that it did not have.
+    if (((word - 0x20202020) & ~word & 0x80808080) !== 0) return true;
+  }
+  const wordsEnd = wordsAt + 4 * words.length;
+  return (
+    bytes.subarray(from, wordsAt).some(isControl) || bytes.subarray(wordsEnd, to).some(isControl)
+  );
 }
 
 function readAscii(bytes: Uint8Array, from: number, to: number): string {

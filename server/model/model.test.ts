@@ -143,6 +143,45 @@ test('invalid UTF-8 and a million levels are refused, not survived by luck', () 
   );
 });
 
+test('long texts are read by the same rules, wherever in them something stands', () => {
+  const positionOf = (bytes: Uint8Array, start: number): unknown => {
+    try {
+      return new JsonParser().parse(bytes, start);
+    } catch (error) {
+      assert.ok(error instanceof Refusal);
+      return error.detail['position'];
+    }
+  };
+  for (const length of [255, 256, 257, 260, 1_000]) {
+    for (let start = 0; start < 4; start += 1) {
+      for (const at of [0, 254, 255, 256, 257, 258, 259, 260, 261, length - 1]) {
+        if (at >= length) continue;
+        const withByte = (byte: number): Uint8Array => {
+          const bytes = Buffer.alloc(start + length + 2, 'x');
+          bytes[start] = 0x22;
+          bytes[start + length + 1] = 0x22;
+          bytes[start + 1 + at] = byte;
+          return bytes;
+        };
+        const plain = 'x'.repeat(length);
+        assert.equal(positionOf(withByte(0x78), start), plain);
+        assert.equal(
+          positionOf(withByte(0x7f), start),
+          `${plain.slice(0, at)}\x7f${plain.slice(at + 1)}`,
+        );
+        assert.equal(positionOf(withByte(0x1f), start), 1 + at, 'a control character');
+        assert.equal(positionOf(withByte(0xff), start), 1 + at, 'no UTF-8');
+        if (at < length - 1) assert.equal(positionOf(withByte(0x22), start), 2 + at, 'a quote');
+      }
+      const whole = `${'é'.repeat(length)}\n"`;
+      const written = Buffer.from(`${' '.repeat(start)}${JSON.stringify(whole)}`);
+      assert.equal(new JsonParser().parse(written, start), whole);
+      const open = Buffer.from(`${' '.repeat(start)}"${'x'.repeat(length)}`);
+      assert.equal(positionOf(open, start), length + 1);
+    }
+  }
+});
+
 test('record ids read as they are written', () => {
   for (const text of ['#1:0', '#4294967295:281474976710655', '#3:-1']) {
     assert.equal(ridText(parseRid(text) ?? assert.fail(text)), text);

@@ -135,6 +135,8 @@ export class Exchange implements ResponseWriter {
   /** The body as a JSON object; undefined when there is none. @throws {PlainFailure} 400. */
   async jsonBody(): Promise<MapValue | undefined> {
     const bytes = await this.body();
+    // Of bodies that are complete in one turn each is read in its own.
+    if (bytes.length > oneWriteBytesMax) await this.context.options.timers.yield();
     return bytes.length === 0 ? undefined : parseBody(this.context.json, bytes);
   }
 
