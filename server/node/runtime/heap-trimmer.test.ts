@@ -52,6 +52,13 @@ function manyBuffers(): object[] {
   return Array.from({length: 60}, () => Buffer.alloc(MB, 1));
 }
 
+/** Memory of the process where it had none before: less than a step. */
+function newMemory(): object {
+  return new Uint8Array(new WebAssembly.Memory({initial: 24 * 16, maximum: 24 * 16}).buffer).fill(
+    1,
+  );
+}
+
 /** What has outlived some collections of the nursery is old. */
 function grownOld(things: object[]): object[] {
   for (let number = 0; number < 200; number += 1) Array.from({length: 100_000}, () => number);
@@ -110,6 +117,22 @@ test('a server that has fallen quiet gives back what the C library keeps, once',
   kept.busyShare = 0;
   for (let looks = 0; looks < 20; looks += 1) kept.look();
   assert.equal(kept.trims, before + 2);
+  kept.end();
+});
+
+test('a quiet server that grows by less than a step gives back again, more and more seldom', () => {
+  collectAll();
+  const kept = new Kept();
+  for (let looks = 0; looks < 20; looks += 1) kept.look();
+  const before = kept.trims;
+  const things = [newMemory()];
+  for (let looks = 0; looks < 25; looks += 1) kept.look();
+  assert.equal(kept.trims, before + 1);
+  things.push(newMemory());
+  for (let looks = 0; looks < 15; looks += 1) kept.look();
+  assert.equal(kept.trims, before + 1, 'not so soon again');
+  for (let looks = 0; looks < 30; looks += 1) kept.look();
+  assert.equal(kept.trims, before + 2, `${things.length} times`);
   kept.end();
 });
 

@@ -15,7 +15,8 @@
  * for some time, and more and more seldom.
  *
  * What the C library keeps free is given back where the whole process has grown, and once when the
- * server has fallen quiet.
+ * server has fallen quiet. What a quiet server does by itself, such as the linking of vectors,
+ * makes it larger too: then V8 is made to begin a collection, and both are given back.
  *
  * Where the machine (or the container) has little left, what is kept only to answer faster goes
  * first. Source: docs/design/0028-giving-memory-back.md.
@@ -30,14 +31,23 @@ const growthBytes = 48 * 1024 * 1024;
 
 /** Between two times that something is given back; each that was needed doubles it. */
 interface Waits {
+  /** Less growth is let be. */
+  readonly growthBytes: number;
   readonly minMs: number;
   readonly maxMs: number;
   /** A second collection follows the first one after this time in any case. */
   readonly secondMs: number;
 }
 
-const stepWaits: Waits = {minMs: 5_000, maxMs: 30_000, secondMs: 15_000};
-const wholeWaits: Waits = {minMs: 20_000, maxMs: 640_000, secondMs: Number.POSITIVE_INFINITY};
+const stepWaits: Waits = {growthBytes, minMs: 5_000, maxMs: 30_000, secondMs: 15_000};
+const wholeWaits: Waits = {
+  growthBytes,
+  minMs: 20_000,
+  maxMs: 640_000,
+  secondMs: Number.POSITIVE_INFINITY,
+};
+/** Work that a server does by itself leaves less behind than a burst of requests. */
+const restWaits: Waits = {...wholeWaits, growthBytes: 8 * 1024 * 1024};
 /** Below this share of its time the main thread counts as quiet, for this long at least. */
 const quietShare = 0.4;
 const quietMs = 15_000;
@@ -74,9 +84,9 @@ class Growth {
 
   /** Whether some of it is to be given back now; then `given` is called next. */
   isDue(bytes: number, now: number): boolean {
-    const {minMs, maxMs, secondMs} = this.#waits;
+    const {growthBytes: most, minMs, maxMs, secondMs} = this.#waits;
     const sinceMs = now - this.#givenAt;
-    if (bytes > this.#floor + growthBytes) {
+    if (bytes > this.#floor + most) {
       if (sinceMs < this.#waitMs) return false;
       this.#secondIsDue = true;
       this.#waitMs = Math.min(this.#waitMs * 2, maxMs);
@@ -104,6 +114,7 @@ export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
   const old = new Growth(first.old, stepWaits);
   const whole = new Growth(first.whole, wholeWaits);
   const resident = new Growth(process.memoryUsage.rss(), stepWaits);
+  const atRest = new Growth(process.memoryUsage.rss(), restWaits);
   let quietSince = clock.monotonic();
   /** One was begun at the last look, and is over by now. */
   let hasCollected = false;
@@ -127,8 +138,10 @@ export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
       trim();
       isTrimmed = isQuiet;
       resident.given(process.memoryUsage.rss(), now);
+      if (isQuiet) atRest.given(process.memoryUsage.rss(), now);
     }
-    hasCollected = old.isDue(bytes.old, now);
+    const restsLarger = isQuiet && isTrimmed && atRest.isDue(process.memoryUsage.rss(), now);
+    hasCollected = old.isDue(bytes.old, now) || restsLarger;
     if (hasCollected) beginCollection();
     cancel = timers.after(lookMs, look);
   }
