@@ -195,10 +195,11 @@ const retries: Readonly<Record<Retry, string>> = {
 };
 
 function errorsPage(): string {
-  const rows = Object.entries(refusals).map(([code, {retry, exception, says}]) => {
+  const rows = Object.entries(refusals).map(([code, {category, retry, exception, says}]) => {
     const {status, retryAfter}: StatusRow = statusOf[code as keyof typeof statusOf];
     const wait = retryAfter === undefined ? '' : `, after ${retryAfter} s`;
-    return [`\`${code}\``, String(status), `\`${exception}\``, retries[retry] + wait, says];
+    const again = retries[retry] + wait;
+    return [`\`${code}\``, category, String(status), `\`${exception}\``, again, says];
   });
   return page('Errors', [
     'Every reason to decline a request. Over HTTP the body of an error is `{"error": label, ' +
@@ -209,7 +210,7 @@ function errorsPage(): string {
       'again. *only what may happen twice*: the outcome is not known, so read first, or send ' +
       'again with the same `X-Request-Id`. *no*: it would be refused again. Where a ' +
       'time stands beside it, the answer names it as `Retry-After`.',
-    table(['code', 'HTTP status', 'exception', 'again', 'when'], rows),
+    table(['code', 'kind', 'HTTP status', 'exception', 'again', 'when'], rows),
     'What is in no row is a defect of the server: it answers 500 with `InternalException` and is ' +
       'logged. Damaged stored bytes answer 503 with `DatabaseNotAvailableException`.',
   ]);

@@ -146,5 +146,5 @@ class LineConnection {
 
 function refusedAs(error: unknown): MapValue {
   if (!(error instanceof Refusal)) throw error;
-  return answerOf({refused: error.code, message: error.message});
+  return answerOf({refused: error.code, kind: error.category, message: error.message});
 }
