@@ -16,7 +16,7 @@ const long = {
   text: 'UNWIND range(1, 3000) AS a UNWIND range(1, 3000) AS n RETURN n',
   language: 'cypher',
 };
-const people = Array.from({length: 3_000}, (_one, n) => {
+const people = Array.from({length: 1_500}, (_one, n) => {
   return {type: 'Person', id: `p${n}`, properties: {n}};
 });
 const records = [
