@@ -32,7 +32,7 @@ export interface ListenAddress {
 
 /** A connection as its protocol gets it. */
 export interface StreamConnection {
-  /** In clear, or a `TLSSocket` behind its handshake. */
+  /** The socket, or the `TLSSocket` behind its handshake. */
   readonly socket: Socket;
   /** Somebody has shown who he is: the connection may stay. */
   admit(): void;
@@ -44,7 +44,7 @@ export interface StreamListenerOptions {
   readonly serve: (connection: StreamConnection) => void;
   readonly timers: Pick<Timers, 'after'>;
   readonly connectionsMax: number;
-  /** Of those, strangers; further ones are closed. */
+  /** Strangers among them; further ones are closed. */
   readonly strangersMax: number;
   /** How long one may stay a stranger, its handshake included. */
   readonly strangerMs: number;

@@ -28,7 +28,7 @@ const statusesOf: Readonly<Record<Category, readonly number[]>> = {
   damaged: [503],
 };
 
-/** Those that the specification of HTTP tells in another way than others of their kind. */
+/** The codes that HTTP tells in another way than others of their kind, as it is specified. */
 const ownStatuses = [
   'backup.running (unavailable) 409',
   'batch.truncated (invalid) 408',
