@@ -1,19 +1,16 @@
 /**
  * Ties the parts of one server together, in the order they depend on each other.
  *
- * Only this file and create-services.ts know all of them: platform, stores, engine, session
- * service, security, HTTP. A start that is refused half way closes what was opened.
+ * The engine comes from server-engine.ts, the services from create-services.ts; begin-services.ts
+ * says what they begin with. A start that is refused half way closes what was opened.
  */
 import {existsSync} from 'node:fs';
 import {join, resolve} from 'node:path';
-import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
-import {fingerprintDatabase} from '#server/integrity/digest.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
-import {hasProcessorQuota} from '#server/platform/real/processor-quota.ts';
 import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {EventFiles} from '#server/monitoring/event-files.ts';
@@ -27,19 +24,14 @@ import {createBatchHandler} from '#server/protocols/http/routes/batch.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {
   addonPath,
-  awakeKeeper,
   chooseEngine,
   memoryTrimmer,
   openStore,
   type Engine as StoreEngine,
 } from '#server/storage/rocksdb/open.ts';
-import {defaultCommitLimits} from '#server/transactions/coordinator.ts';
-import {type Engine, openEngine} from '#server/engine/engine.ts';
-import type {EngineSettings} from '#server/engine/engine-options.ts';
-import {formatsOf} from '#server/engine/formats/levels.ts';
+import type {Engine} from '#server/engine/engine.ts';
 import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
 import {joinedCluster} from './cluster/cluster-start.ts';
-import type {ClusterNode} from './cluster/cluster-node.ts';
 import {NodeCluster} from './cluster/node-cluster.ts';
 import {TrustStore} from './keys/trust-store.ts';
 import {ClusterWatch} from './cluster/cluster-watch.ts';
@@ -48,14 +40,15 @@ import {startWriteWarmup} from './cluster/write-warmup.ts';
 import {compileSooner} from './runtime/jit-flags.ts';
 import {startCommitThreads} from './commit/commit-threads.ts';
 import type {Configuration} from './configuration.ts';
+import {beginServices, followEngine} from './begin-services.ts';
 import {checkPlugins} from './modules/plugins.ts';
 import type {AgentStreams} from './modules/agent-module.ts';
 import {createServerLog} from './monitoring/server-logger.ts';
 import {dataPathsIn} from './data-paths.ts';
-import {createDefaultDatabases} from './default-databases.ts';
 import {keepMemorySmall, threadBusyShare} from './runtime/heap-trimmer.ts';
 import {openStartFront, type StartFront} from './start-front.ts';
-import {firstRootPassword, type PasswordPrompt} from './root-password.ts';
+import type {PasswordPrompt} from './root-password.ts';
+import {openServerEngine, storageEngine} from './server-engine.ts';
 import {offerIdleClass} from './threads/priority.ts';
 import {version} from './version.ts';
 import {
@@ -158,78 +151,6 @@ async function startBehind(
     await engine.close();
     throw error;
   }
-}
-
-function engineSettings(settings: Settings, inForce: SettingsHolder): EngineSettings {
-  const raftStorage = settings.get('svc.ha.raftStorageDirectory');
-  return {
-    segmentBytes: settings.get('svc.ha.logSegmentSize'),
-    walFlush: walFlush(settings.get('svc.txWalFlush')),
-    formats: formatsOf(version),
-    freeBytesMin: settings.get('svc.storage.freeSpaceMin'),
-    commit: {...defaultCommitLimits, entryBytesMax: settings.get('svc.ha.appendBufferSize')},
-    transaction: {
-      get writeBytesMax() {
-        return inForce.settings().get('svc.txSizeMax');
-      },
-      get durationMsMax() {
-        const durationMs = inForce.settings().get('svc.txTimeout');
-        return durationMs === 0 ? Number.POSITIVE_INFINITY : durationMs;
-      },
-    },
-    ...(raftStorage === '' ? {} : {raftStorageParent: resolve(raftStorage)}),
-  };
-}
-
-function walFlush(value: number): 0 | 1 | 2 {
-  assert(value === 0 || value === 1 || value === 2, 'svc.txWalFlush is 0, 1 or 2');
-  return value;
-}
-
-interface EngineParts {
-  readonly inForce: SettingsHolder;
-  readonly threads: ReturnType<typeof startCommitThreads>;
-  readonly logger: Logger;
-  readonly storeEngine: StoreEngine;
-  readonly cluster: ClusterNode | undefined;
-}
-
-function openServerEngine(
-  settings: Settings,
-  {inForce, threads, logger, storeEngine, cluster}: EngineParts,
-): Promise<Engine> {
-  const disk = createDisk();
-  const timers = createTimers();
-  // Of a quota it would take what requests need.
-  const spinFor = hasProcessorQuota() ? undefined : awakeKeeper(storeEngine);
-  return openEngine({
-    ...dataPathsIn(settings),
-    nodeName: settings.get('svc.server.name'),
-    disk,
-    clock: createClock(),
-    timers,
-    random: createRandom(),
-    logger,
-    stores: createDiskStoreFactory(disk, (path, options) =>
-      openStore(path, {
-        ...options,
-        engine: storeEngine,
-        memtableBytes: settings.get('svc.storage.writeBufferSize'),
-        blockCacheBytes: settings.get('svc.storage.blockCacheSize'),
-        backgroundJobs: settings.get('svc.storage.backgroundJobs'),
-      }),
-    ),
-    settings: engineSettings(settings, inForce),
-    startPipe: parts => threads.startPipe(parts, spinFor),
-    ...(cluster && {
-      memberLog: cluster,
-      fingerprint: reader => fingerprintDatabase(reader, () => timers.yield()),
-    }),
-  });
-}
-
-function storageEngine(word: string): 'auto' | 'native' | 'fallback' {
-  return word === 'native' || word === 'fallback' ? word : 'auto';
 }
 
 async function serveAgent(
@@ -454,87 +375,6 @@ function warnOfMetrics(given: Settings, logger: Logger): void {
   const reason = 'only true and false are known: scrapers must be users';
   logger.log('warn', 'setting.without-effect', {setting, reason});
 }
-
-async function beginServices(given: Settings, parts: Parts, services: Services): Promise<void> {
-  // In a cluster its leader writes them.
-  const isAlone = parts.cluster === undefined;
-  if (isAlone) await writeRoot(given, services, parts.prompt);
-  await services.archives.backups.start();
-  await services.exchanges.start(isAlone);
-  if (isAlone) await writeDatabases(given, parts, services);
-}
-
-/** What a server or a cluster begins with: root, and the databases that the settings name. */
-async function writeFirst(given: Settings, parts: Parts, services: Services): Promise<void> {
-  await writeRoot(given, services, nobodyToAsk);
-  await writeDatabases(given, parts, services);
-}
-
-async function writeRoot(
-  given: Settings,
-  {security}: Services,
-  prompt: PasswordPrompt,
-): Promise<void> {
-  if (!security.hasRoot) await security.ensureRoot(await firstRootPassword(given, prompt));
-}
-
-async function writeDatabases(
-  given: Settings,
-  {engine}: Parts,
-  {service, security, exchanges}: Services,
-): Promise<void> {
-  await createDefaultDatabases(given, {engine, service, security, exchanges});
-}
-
-/** What becomes of the rest when the engine fails, or another server's entry is executed. */
-function followEngine(given: Settings, parts: Parts, services: Services): void {
-  const {engine, cluster, logger} = parts;
-  const {service, security, digests, agents, stop} = services;
-  const {backups} = services.archives;
-  // What a leader cannot finish is done by the next one.
-  const lead = (): void => {
-    Promise.all([backups.leads(), services.exchanges.sweep()]).catch((error: unknown) => {
-      logger.log('error', 'database.not-swept', {error});
-    });
-    writeFirst(given, parts, services).catch((error: unknown) => {
-      logger.log('error', 'cluster.not-begun', {error});
-    });
-  };
-  const failed = (reason: string): void => {
-    // A member may stay and answer reads: the others serve what is newer.
-    const stays = cluster !== undefined && !given.get('svc.ha.stopServerOnReplicationFailure');
-    if (stays) logger.log('error', 'cluster.halted', {reason});
-    else stop.resolve(reason);
-  };
-  engine.listen({
-    failed,
-    documentChanged: () => {
-      security.reload();
-      agents?.reload();
-      backups.configurationChanged();
-    },
-    databasesChanged: () => backups.databasesChanged(),
-    dropping: database => {
-      digests.release();
-      service.databaseDropped(database);
-    },
-    marked: (marker, database) => digests.hold(marker, database),
-    leadership: leads => {
-      cluster?.leadershipChanged();
-      if (!leads) return;
-      service.resumeWork();
-      lead();
-    },
-  });
-  if (engine.failure !== undefined) failed(engine.failure);
-  if (cluster?.member?.log.isLeading === true) lead();
-}
-
-const nobodyToAsk: PasswordPrompt = {
-  isTerminal: false,
-  ask: () => Promise.resolve(''),
-  tell: () => {},
-};
 
 /** Takes the ports over from what answered there while this server started. */
 async function listenBeside(
