@@ -26,7 +26,7 @@ unexport $(foreach name,$(VARIABLES),$(if $($(name)),,$(name)))
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: help start dev test alone check docs crash cuts agent-matrix vanish full-disks small-memory simulate mutants fuzz conformance promtool keep bench clean resources attack cluster-orders timing \
+.PHONY: help start dev test alone check docs crash cuts agent-matrix vanish full-disks root-orders small-memory simulate mutants fuzz conformance promtool keep bench clean resources attack cluster-orders timing \
 	prepared rocksdb cluster porcupine images e2e release
 
 help: ## list the commands
@@ -70,6 +70,9 @@ vanish: $(INSTALLED) ## let clients vanish in every turn of every request, some 
 
 full-disks: prepared ## fill the disks of a cluster's members for longer than a minute; make test does for seconds
 	FULL_DISKS=long exec $(RUN) server/testing/run-tests.ts files server/testing/faults/full-disk-cluster.slow.test.ts
+
+root-orders: prepared ## two servers and more on one root, in every order of start, kill and freeze; make test takes some
+	ROOT_ORDERS=1 exec $(RUN) server/testing/run-tests.ts files server/node/root-orders.slow.test.ts
 
 small-memory: prepared ## let queries, loads, views and sessions fill a server in 512 MiB for ten minutes; make test does for seconds
 	SMALL_MEMORY=600 exec $(RUN) server/testing/run-tests.ts files server/node/small-memory.slow.test.ts

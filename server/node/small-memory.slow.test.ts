@@ -69,6 +69,12 @@ const launcher = (place: string, shownAs: string): readonly string[] => [
   'sh',
 ];
 
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: Buffer;
+}
+
 const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 const authorization = basic('root', rootPassword);
@@ -84,13 +90,24 @@ const greedy = [
 ];
 let api = '';
 
+/** An answer as it comes; without one, what the server wrote last says why. */
+async function asked(path: string, init: RequestInit): Promise<Answer> {
+  try {
+    const answer = await fetch(`${api}${path}`, init);
+    const {status, headers} = answer;
+    return {status, headers, text: Buffer.from(await answer.arrayBuffer())};
+  } catch (error) {
+    const cause = error instanceof Error ? String(error.cause) : '';
+    const now = server?.isRunning === true ? 'runs' : `has ended: ${String(server?.ended)}`;
+    assert.fail(`${path}: ${String(error)} (${cause}); it ${now}; ${server?.log.slice(-2_000)}`);
+  }
+}
+
 /** The status of an answer, which is a result or a refusal by name. */
 async function post(path: string, body: string, session?: string): Promise<number> {
   const headers =
     session === undefined ? {authorization} : {authorization: ofUser, 'svc-session-id': session};
-  const answer = await fetch(`${api}${path}`, {method: 'POST', headers, body});
-  const {status} = answer;
-  const text = Buffer.from(await answer.arrayBuffer());
+  const {status, text} = await asked(path, {method: 'POST', headers, body});
   assert.ok(answers.includes(status), `${status} ${text.toString('utf8', 0, 300)}`);
   if (status >= 400) assert.match(text.toString(), /"exception":"(?!Internal)/);
   return status;
@@ -102,11 +119,11 @@ function sql(command: string): Promise<number> {
 
 /** Opens one more transaction of the user, which stays; its session, if there is room for it. */
 async function begun(): Promise<string | undefined> {
-  const answer = await fetch(`${api}/begin/d`, {
+  const {headers} = await asked('/begin/d', {
     method: 'POST',
     headers: {authorization: ofUser},
   });
-  return answer.headers.get('svc-session-id') ?? undefined;
+  return headers.get('svc-session-id') ?? undefined;
 }
 
 function linesOf(type: string, count: number): string {

@@ -3,103 +3,30 @@
  * work on one root, in whichever PID namespaces they are.
  */
 import assert from 'node:assert/strict';
-import {execFileSync} from 'node:child_process';
-import {mkdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
-import {Client} from '#server/client/client.ts';
-import {MemberProcess} from '#server/testing/cluster/member-process.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
+import {freePort} from '#server/testing/worlds/server-process.ts';
 import {
-  freePort,
-  program,
-  rootPassword,
-  temporaryRoot,
-} from '#server/testing/worlds/server-process.ts';
+  canUnshare,
+  type GivenSettings,
+  ownPids,
+  type StartedServer,
+  StartedServers,
+  startedHost,
+} from '#server/testing/worlds/started-servers.ts';
 
-const folder = temporaryRoot('start');
-const host = '127.0.0.1';
-const ends: (() => Promise<unknown>)[] = [];
-after(async () => {
-  for (const end of ends) await end();
-  rmSync(folder, {recursive: true, force: true});
-});
-
-type GivenSettings = Readonly<Record<string, string | number | boolean>>;
-
-class Started {
-  readonly url: string;
-  readonly process: MemberProcess;
-
-  constructor(root: string, port: number, settings: GivenSettings, launcher: readonly string[]) {
-    const all = {
-      'svc.server.rootPath': root,
-      'svc.server.httpIncomingHost': host,
-      'svc.server.httpIncomingPort': port,
-      ...settings,
-    };
-    const words = Object.entries(all).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
-    this.url = `http://${host}:${port}`;
-    this.process = new MemberProcess('server', {
-      words: [...launcher, program, 'start', ...words],
-      folder,
-      logFile: join(folder, `${port}.log`),
-      environment: {SVC_SERVER_ROOTPASSWORD: rootPassword},
-    });
-    this.process.start();
-    ends.push(() => this.process.kill());
-  }
-
-  /** Status and body of a path; undefined while nothing listens. */
-  async get(path: string): Promise<{readonly status: number; readonly text: string} | undefined> {
-    try {
-      const answer = await fetch(`${this.url}/api/v1${path}`);
-      return {status: answer.status, text: await answer.text()};
-    } catch {
-      return undefined;
-    }
-  }
-
-  async untilReady(): Promise<void> {
-    await eventually(`${this.url} is ready`, async () => {
-      return (await this.get('/ready'))?.status === 204;
-    });
-  }
-
-  async untilEnded(): Promise<void> {
-    await eventually(`${this.url} has ended`, () => this.process.ended !== undefined);
-  }
-
-  client(): Client {
-    const credentials = {kind: 'basic', user: 'root', password: rootPassword} as const;
-    return new Client({url: this.url, credentials});
-  }
-
-  /** Sends a signal to the server itself, which its launcher has started. */
-  signal(signal: NodeJS.Signals): void {
-    const {pid} = this.process;
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
-    process.kill(Number(children), signal);
-  }
-}
-
-async function start(
-  name: string,
-  settings: GivenSettings = {},
-  launcher: readonly string[] = [],
-): Promise<Started> {
-  const root = join(folder, name);
-  mkdirSync(root, {recursive: true});
-  return new Started(root, await freePort(), settings, launcher);
-}
+const servers = new StartedServers('start');
+after(() => servers.close());
 
 test('a member that waits for others says so over HTTP and ends at one signal', async () => {
   const [own, other] = [await freePort(), await freePort()];
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    const server = await start(`waiting-${signal}`, {
+    const server = await servers.start(`waiting-${signal}`, {
       'svc.server.name': 'svc_0',
       'svc.ha.enabled': true,
-      'svc.ha.serverList': `${host}:${own},127.0.0.2:${other}`,
+      'svc.ha.serverList': `${startedHost}:${own},127.0.0.2:${other}`,
       'svc.ha.raftPort': own,
     });
     await eventually('it waits', async () => {
@@ -115,7 +42,7 @@ test('a member that waits for others says so over HTTP and ends at one signal', 
     assert.deepEqual(
       {localPeerId, waitsFor, raftState},
       {
-        localPeerId: `${host}_${own}`,
+        localPeerId: `${startedHost}_${own}`,
         waitsFor: [`127.0.0.2_${other}`],
         raftState: 'STARTING',
       },
@@ -128,16 +55,16 @@ test('a member that waits for others says so over HTTP and ends at one signal', 
 });
 
 test('a start that is refused ends by itself with status 1, whatever had begun', async () => {
-  const keyStore = join(folder, 'damaged.pem');
+  const keyStore = join(servers.folder, 'damaged.pem');
   writeFileSync(keyStore, '-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n');
   const raftPort = await freePort();
-  const server = await start('damaged-key-store', {
+  const server = await servers.start('damaged-key-store', {
     'svc.ssl.enabled': true,
     'svc.ssl.keyStore': keyStore,
     'svc.server.httpsIncomingPort': await freePort(),
     'svc.server.name': 'svc_0',
     'svc.ha.enabled': true,
-    'svc.ha.serverList': `${host}:${raftPort}`,
+    'svc.ha.serverList': `${startedHost}:${raftPort}`,
     'svc.ha.raftPort': raftPort,
   });
   await server.untilEnded();
@@ -145,17 +72,7 @@ test('a start that is refused ends by itself with status 1, whatever had begun',
   assert.match(server.process.log, /key store .*damaged\.pem cannot be used/);
 });
 
-const launcher = ['unshare', '--pid', '--fork', '--kill-child'];
 const skip = canUnshare() ? false : 'needs the right to make a PID namespace';
-
-function canUnshare(): boolean {
-  try {
-    execFileSync(launcher[0] ?? '', [...launcher.slice(1), 'true'], {stdio: 'ignore'});
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 for (const kind of ['alone', 'a member']) {
   test(`one root, two PID namespaces, ${kind}: one server in every order`, {skip}, async t => {
@@ -167,12 +84,12 @@ for (const kind of ['alone', 'a member']) {
         : {
             'svc.server.name': 'svc_0',
             'svc.ha.enabled': true,
-            'svc.ha.serverList': `${host}:${raftPort}`,
+            'svc.ha.serverList': `${startedHost}:${raftPort}`,
             'svc.ha.raftPort': raftPort,
             'svc.server.readinessRequiresHA': true,
           };
     let rows = 0;
-    const insertAt = async (server: Started): Promise<void> => {
+    const insertAt = async (server: StartedServer): Promise<void> => {
       const client = server.client();
       try {
         await client.command('d', 'INSERT INTO V SET n = 1');
@@ -184,13 +101,13 @@ for (const kind of ['alone', 'a member']) {
       }
     };
     const refused = async (): Promise<void> => {
-      const second = await start(name, settings, launcher);
+      const second = await servers.start(name, settings, ownPids);
       await second.untilEnded();
       assert.equal(second.process.ended, 1, second.process.log);
       assert.match(second.process.log, /another server works on .* already/);
       assert.doesNotMatch(second.process.log, /cluster\.leader|server\.ready/);
     };
-    const first = await start(name, settings, launcher);
+    const first = await servers.start(name, settings, ownPids);
     await first.untilReady();
     const client = first.client();
     await client.createDatabase('d');
@@ -210,7 +127,10 @@ for (const kind of ['alone', 'a member']) {
     await t.test('both at once behind a kill', async () => {
       first.signal('SIGKILL');
       await first.untilEnded();
-      const both = [await start(name, settings, launcher), await start(name, settings, launcher)];
+      const both = [
+        await servers.start(name, settings, ownPids),
+        await servers.start(name, settings, ownPids),
+      ];
       await eventually('one of them has ended', () => {
         return both.some(server => server.process.ended !== undefined);
       });

@@ -1,55 +1,91 @@
 /**
- * What documents say of the audit, the attack and the runtime: every finding of the attack has its
- * row in the note, the tests that rows name are there, and the digests of the runtime are those
- * that are installed.
+ * What documents say of the audit, the attack and the runtime: every finding and every row has its
+ * place in the tables of the note, with a test that is there and has the case, and the digests of
+ * the runtime are those that are installed.
  */
 import assert from 'node:assert/strict';
 import {existsSync, readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {test} from 'node:test';
+import {sharedFolder} from '../conformance/conformance.ts';
 
 const repository = resolve(import.meta.dirname, '../../..');
 const note = read('docs/design/0059-audit-and-attack.md');
+const reference = join(sharedFolder(), 'reference');
+const skip = existsSync(reference) ? false : 'the findings are not here: set SVC_SHARED';
 
 function read(path: string): string {
-  return readFileSync(join(repository, path), 'utf8');
+  return readFileSync(resolve(repository, path), 'utf8');
 }
 
-/** The first cells and the second ones of the rows of all tables. */
-function rows(): readonly (readonly [string, string])[] {
-  return note.split('\n').flatMap(line => {
-    const [, first, second] = line.split('|').map(cell => cell.trim());
-    const isRow = first !== undefined && second !== undefined && !/^-+$/.test(first);
-    return isRow && second !== 'held by' ? [[first, second] as const] : [];
-  });
+/** The rows of the tables of a text whose head ends with a cell, or of all. */
+function rowsIn(text: string, lastHead?: string): readonly (readonly string[])[] {
+  const tables = text
+    .split(/\n(?!\|)/)
+    .map(part => part.split('\n').filter(isOfTable).map(cellsOf));
+  return tables.flatMap(([head, , ...rows]) =>
+    lastHead === undefined || head?.at(-1) === lastHead ? rows : [],
+  );
 }
 
-function range(letter: string, count: number): readonly string[] {
-  return Array.from({length: count}, (_, at) => `${letter}${at + 1}`);
+function isOfTable(line: string): boolean {
+  return line.startsWith('|');
 }
 
-test('every finding of the attack has a row', () => {
-  const named = rows().map(([first]) => first);
-  for (const finding of [...range('H', 8), ...range('M', 11), ...range('L', 16)]) {
-    const has = named.some(cell => new RegExp(`\\b${finding}\\b`).test(cell));
-    assert.ok(has, `${finding} stands in no row of the note`);
-  }
+function cellsOf(line: string): readonly string[] {
+  return line
+    .split('|')
+    .slice(1, -1)
+    .map(cell => cell.trim());
+}
+
+const rows = rowsIn(note, 'commit');
+
+/** The part of a text under one heading. */
+function under(text: string, heading: string): string {
+  const [, ...parts] = text.split(/^## /m);
+  return parts.find(part => part.startsWith(heading)) ?? '';
+}
+
+test('every finding and every row stands in the note', {skip}, () => {
+  const attack = read(join(reference, 'attack.md'));
+  const gaps = read(join(reference, 'gaps.md'));
+  const numbered = (word: string, count: number): readonly string[] =>
+    Array.from({length: count}, (_, at) => `${word} ${at + 1}`);
+  const tabled = (heading: string): number => rowsIn(under(gaps, heading)).length;
+  const listed = (heading: string, item: RegExp): number =>
+    under(gaps, heading)
+      .split('\n')
+      .filter(line => item.test(line)).length;
+  const findings = [...attack.matchAll(/^(?:- )?\*\*([HML]\d+)\./gm)].map(([, id = '']) => id);
+  const wanted = [
+    ...findings,
+    ...numbered('row', tabled('Rows that are not simply met')),
+    ...numbered('seen', tabled('Seen beside the sentences')),
+    ...numbered('document', tabled('README and documents')),
+    // Routes, commands, settings, and the form of one of them.
+    ...numbered('lack', 4),
+    ...numbered('pods', listed('In pods', /^\d+\. /)),
+    ...numbered('SQL', listed('SQL', /^- /)),
+  ];
+  assert.ok(findings.length === 35 && wanted.length > 80, `${wanted.length} are looked for`);
+  const known = new Set(rows.map(([id]) => id));
+  assert.deepEqual(
+    wanted.filter(id => !known.has(id)),
+    [],
+  );
 });
 
-test('every row names tests that are there, a command, or where it is listed', () => {
-  let files = 0;
-  for (const [first, second] of rows()) {
-    const tests = [...second.matchAll(/`([^`]+\.test\.ts)`/g)].map(([, name = '']) => name);
-    const folder = tests.find(name => name.includes('/'))?.replace(/[^/]+$/, '') ?? '';
-    for (const name of tests) {
-      const path = name.includes('/') ? name : `${folder}${name}`;
-      assert.ok(existsSync(join(repository, path)), `${first}: there is no ${path}`);
-      files += 1;
-    }
-    const isShown = tests.length > 0 || /`make [a-z-]+|\]\(\.\.\/|without a test/.test(second);
-    assert.ok(isShown, `${first}: nothing shows it`);
+test('every row names a test that is there and has the case, or where it is listed', () => {
+  assert.ok(rows.length > 80, `${rows.length} rows`);
+  for (const [id, , where = '', said = '', commit = ''] of rows) {
+    const path = /^`([^`]+\.test\.ts)`$/.exec(where)?.[1];
+    const page = /\]\(\.\.\/([a-z.]+)\)$/.exec(where)?.[1];
+    const file = path ?? `docs/${page}`;
+    assert.ok(existsSync(join(repository, file)), `${id}: there is no ${where}`);
+    assert.ok(said !== '' && read(file).includes(said), `${id}: ${file} has not: ${said}`);
+    assert.match(commit, path === undefined ? /^$/ : /^[0-9a-f]{8}$/, `${id}: its commit`);
   }
-  assert.ok(files > 40, `${files} tests are named`);
 });
 
 test('the digests of the runtime are those of the lockfile', () => {
