@@ -109,11 +109,20 @@ test('one that is restored from an address is, and its way in is told step by st
   assert.deepEqual(readdirSync(join(root, 'temporary')), []);
 });
 
+test('one that is imported is', async () => {
+  const body = async function* (): AsyncGenerator<Buffer> {
+    yield Buffer.from('n\n1\n');
+  };
+  await client.importFile('fifth', body(), {new: 'true'}, () => {});
+  assert.deepEqual(await planned(), ['fifth', 'first', 'fourth', 'second', 'third']);
+  await untilMore('fifth');
+});
+
 test('one that is dropped is not, and its archives restore it', async () => {
   await client.dropDatabase('second');
-  assert.deepEqual(await planned(), ['first', 'fourth', 'third']);
+  assert.deepEqual(await planned(), ['fifth', 'first', 'fourth', 'third']);
   const [archive] = archives('second');
   await client.serverCommand(`restore backup second ${String(archive)} as second`);
-  assert.deepEqual(await planned(), ['first', 'fourth', 'second', 'third']);
+  assert.deepEqual(await planned(), ['fifth', 'first', 'fourth', 'second', 'third']);
   await untilMore('second');
 });
