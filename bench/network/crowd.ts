@@ -5,13 +5,13 @@
  * have sent half a head; how much memory the crowd takes, and whether all of it is gone by its
  * deadline. Then the same reads beside 32 clients who guess passwords without a pause.
  */
-import assert from 'node:assert/strict';
 import {connect, type Socket} from 'node:net';
 import {startSvc} from '../peers/svc.ts';
 import {measure, prepare, type Target} from '../peers/target.ts';
 import {memoryOf, warmUp} from '../processes.ts';
 import type {Report} from '../report.ts';
 import type {BenchOptions} from '../bench-options.ts';
+import {guess} from './guessers.ts';
 
 const database = 'bench';
 const records = 10_000;
@@ -72,24 +72,10 @@ async function rounds(target: Target, options: BenchOptions): Promise<number[]> 
 
 async function besideGuesses(svc: Target, report: Report, options: BenchOptions): Promise<void> {
   const alone = await rounds(svc, options);
-  let isOver = false;
-  let answers = 0;
-  const guess = async (who: number): Promise<void> => {
-    for (let turn = 0; !isOver; turn += 1) {
-      const pair = Buffer.from(`user${who}:guess-${turn}`).toString('base64');
-      const {host, port} = svc.address;
-      const answer = await fetch(`http://${host}:${port}/api/v1/databases`, {
-        headers: {authorization: `Basic ${pair}`},
-      });
-      await answer.arrayBuffer();
-      assert.ok([401, 403, 503].includes(answer.status), `a guess was answered ${answer.status}`);
-      answers += 1;
-    }
-  };
-  const guessing = Array.from({length: guessers}, (_, who) => guess(who));
+  const {host, port} = svc.address;
+  const guessing = guess({url: `http://${host}:${port}`, guessers});
   const beside = await rounds(svc, options);
-  isOver = true;
-  await Promise.all(guessing);
+  const answers = await guessing.end();
   report.add({
     class: 'crowd',
     point: `p99 beside ${guessers} who guess passwords`,

@@ -1,53 +1,94 @@
 /** Keys are derived on threads that give way to the others, and end when they were idle. */
 import assert from 'node:assert/strict';
 import {pbkdf2Sync} from 'node:crypto';
-import {readdirSync, readFileSync} from 'node:fs';
-import {test} from 'node:test';
+import {after, before, test} from 'node:test';
+import {addonPath} from '#server/storage/rocksdb/open.ts';
+import {offerIdleClass} from '../threads/priority.ts';
+import {threadsOfProcess} from '../threads/testing-threads.ts';
 import {HashThreads} from './hash-threads.ts';
 
-/** The niceness of every thread of this process. */
-function nicenesses(): readonly number[] {
-  return readdirSync('/proc/self/task').map(thread => {
-    const text = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8');
-    return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[16]);
-  });
-}
+before(() => offerIdleClass(addonPath('native')));
+after(() => offerIdleClass(undefined));
 
-test('orders at the same time take a thread each, later ones the same, idle ones end', async () => {
-  const idle: (() => void)[] = [];
-  const threads = new HashThreads({
-    after: (_, task) => {
-      idle.push(task);
-      return () => idle.splice(idle.indexOf(task), 1);
+const idleMs = 2_000;
+const lateMs = 250;
+const expected = pbkdf2Sync('secret', 'salt', 1_000, 32, 'sha256');
+
+/** Hash threads whose clock is moved by hand. */
+class World {
+  readonly waiting: {readonly delayMs: number; readonly task: () => void}[] = [];
+  readonly threads = new HashThreads({
+    after: (delayMs, task) => {
+      const timer = {delayMs, task};
+      this.waiting.push(timer);
+      return () => {
+        if (this.waiting.includes(timer)) this.waiting.splice(this.waiting.indexOf(timer), 1);
+      };
     },
     yield: () => Promise.resolve(),
   });
-  const expected = pbkdf2Sync('secret', 'salt', 1_000, 32, 'sha256');
-  const few = (): Promise<Buffer[]> =>
-    Promise.all(Array.from({length: 4}, () => threads.derive('secret', 'salt', 1_000)));
-  assert.deepEqual(await few(), Array(4).fill(expected));
+
+  /** Fires the timers of that length that wait now; all, without one. */
+  pass(delayMs?: number): void {
+    const due = this.waiting.filter(timer => delayMs === undefined || timer.delayMs === delayMs);
+    for (const timer of due) this.waiting.splice(this.waiting.indexOf(timer), 1);
+    for (const {task} of due) task();
+  }
+
+  few(): Promise<Buffer[]> {
+    return Promise.all(Array.from({length: 4}, () => this.threads.derive('secret', 'salt', 1_000)));
+  }
+}
+
+function countOf(kind: 'idle' | 'background'): number {
+  const all = [...threadsOfProcess().values()];
+  return all.filter(({isIdle, niceness}) => (kind === 'idle' ? isIdle : niceness === 10)).length;
+}
+
+test('orders at the same time take a thread each, later ones the same, idle ones end', async () => {
+  const world = new World();
+  const {threads} = world;
+  assert.deepEqual(await world.few(), Array(4).fill(expected));
   assert.equal(threads.size, 0, 'a few need no thread');
-  const again = idle.splice(0);
+  const again = world.waiting.splice(0);
   const both = [threads.derive('secret', 'salt', 1_000), threads.derive('other', 'salt', 1_000)];
   const [one, other] = await Promise.all(both);
   assert.deepEqual(one, expected);
   assert.notDeepEqual(other, expected);
   assert.deepEqual(await threads.derive('secret', 'salt', 1_000), expected);
   assert.equal(threads.size, 2);
-  if (process.platform === 'linux') {
-    const [own = 0] = nicenesses();
-    assert.equal(nicenesses().filter(niceness => niceness === own + 10).length, 2);
-  }
-  for (const end of idle.splice(0)) end();
+  if (process.platform === 'linux') assert.equal(countOf('idle'), 2);
+  world.pass();
   assert.equal(threads.size, 0);
   assert.deepEqual(await threads.derive('secret', 'salt', 1_000), expected, 'it begins anew');
   assert.equal(threads.size, 1);
-  for (const end of again) end();
+  for (const {task} of again) task();
   await threads.derive('secret', 'salt', 1_000);
   assert.equal(threads.size, 1, 'while a thread is there it hashes');
-  assert.equal(idle.length, 1, 'and nothing runs on the pool');
-  for (const end of idle.splice(0)) end();
-  await few();
+  assert.deepEqual(
+    world.waiting.map(({delayMs}) => delayMs),
+    [idleMs],
+    'and nothing runs on the pool',
+  );
+  world.pass();
+  await world.few();
   assert.equal(threads.size, 0, 'a few need none again');
-  for (const end of idle.splice(0)) end();
+  world.pass();
+});
+
+test('a late order is given to a thread that is sure to run, and those behind it too', async () => {
+  const world = new World();
+  const {threads} = world;
+  await world.few();
+  const rounds = 1_000_000;
+  const late = threads.derive('secret', 'salt', rounds);
+  assert.equal(threads.size, 1);
+  world.pass(lateMs);
+  assert.equal(threads.size, 2);
+  const behind = threads.derive('secret', 'salt', 1_000);
+  assert.equal(threads.size, 3, 'the thread that is late gets no further order');
+  assert.deepEqual(await behind, expected);
+  if (process.platform === 'linux') assert.ok(countOf('background') >= 1);
+  assert.deepEqual(await late, pbkdf2Sync('secret', 'salt', rounds, 32, 'sha256'));
+  world.pass();
 });

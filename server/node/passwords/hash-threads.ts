@@ -3,13 +3,18 @@
  * were idle for a while.
  *
  * A hash keeps a processor for tens of milliseconds and anybody may ask for one. On threads of
- * their own, which give way to all others, hashes take neither a processor from requests nor a
- * thread of the pool from the disk. A few that come alone, as at a start or when a person logs in,
- * run on the pool, since starting a thread costs as much as a hash, and memory besides.
+ * their own, in the kernel's idle class, hashes take neither a processor from requests nor a
+ * thread of the pool from the disk. Where every processor is busy such a thread may stand still,
+ * and cannot be helped without a privilege: an order that is late there is given to a thread of
+ * another priority as well, and as long as a late one is not done, further ones go to that thread
+ * alone (docs/design/0040-priorities-of-threads.md). A few that come alone, as at a start or when
+ * a person logs in, run on the pool, since starting a thread costs as much as a hash, and memory
+ * besides.
  */
 import {Worker} from 'node:worker_threads';
 import type {Timers} from '#server/platform/clock.ts';
 import {type DeriveKey, derivePooled, keyBytes} from '#server/security/passwords.ts';
+import type {Priority} from '../threads/priority.ts';
 
 export interface HashOrder {
   readonly password: string;
@@ -19,21 +24,29 @@ export interface HashOrder {
 }
 
 const idleMs = 2_000;
+/** How long an order may take in the idle class, until it is given to another thread too. */
+const lateMs = 250;
 /** Hashes at once that need no thread, and how long it takes until there is room for another. */
 const pooledMax = 4;
 const pooledEveryMs = 1_000;
 /** A thread has no data of its own. */
 const heapMegabytesMax = 16;
 
+interface Given {
+  readonly order: HashOrder;
+  readonly key: PromiseWithResolvers<Buffer>;
+  isLate: boolean;
+}
+
 interface Thread {
   readonly worker: Worker;
-  order: PromiseWithResolvers<Buffer> | undefined;
+  readonly priority: Priority;
+  given: Given | undefined;
   cancelIdle: () => void;
 }
 
 export class HashThreads {
   readonly #timers: Timers;
-  readonly #idle: Thread[] = [];
   readonly #all = new Set<Thread>();
   #pooled = 0;
 
@@ -54,21 +67,38 @@ export class HashThreads {
       this.#timers.after(pooledEveryMs * this.#pooled, () => (this.#pooled -= 1));
       return await derivePooled(password, salt, rounds);
     }
-    const thread = this.#idle.pop() ?? this.#start();
-    thread.cancelIdle();
-    const order = Promise.withResolvers<Buffer>();
-    thread.order = order;
-    // Nobody ends the process while somebody waits.
-    thread.worker.ref();
-    thread.worker.postMessage({password, salt, rounds, keyBytes} satisfies HashOrder);
-    return await order.promise;
+    const order = {password, salt, rounds, keyBytes};
+    const given: Given = {order, key: Promise.withResolvers<Buffer>(), isLate: false};
+    if ([...this.#all].some(thread => thread.given?.isLate === true)) {
+      this.#give(given, 'background');
+      return await given.key.promise;
+    }
+    this.#give(given, 'idle');
+    const cancel = this.#timers.after(lateMs, () => {
+      given.isLate = true;
+      this.#give(given, 'background');
+    });
+    return await given.key.promise.finally(cancel);
   };
 
-  #start(): Thread {
+  #give(given: Given, priority: Priority): void {
+    const free = [...this.#all].find(
+      thread => thread.priority === priority && thread.given === undefined,
+    );
+    const thread = free ?? this.#start(priority);
+    thread.cancelIdle();
+    thread.given = given;
+    // Nobody ends the process while somebody waits.
+    thread.worker.ref();
+    thread.worker.postMessage(given.order);
+  }
+
+  #start(priority: Priority): Thread {
     const worker = new Worker(new URL('./hash-worker.ts', import.meta.url), {
       resourceLimits: {maxOldGenerationSizeMb: heapMegabytesMax},
+      workerData: priority,
     });
-    const thread: Thread = {worker, order: undefined, cancelIdle: () => {}};
+    const thread: Thread = {worker, priority, given: undefined, cancelIdle: () => {}};
     this.#all.add(thread);
     worker.on('message', (key: Uint8Array) => this.#answered(thread, Buffer.from(key)));
     worker.on('error', error => this.#ended(thread, error));
@@ -77,27 +107,25 @@ export class HashThreads {
   }
 
   #answered(thread: Thread, key: Buffer): void {
-    const {order, worker} = thread;
-    thread.order = undefined;
+    const {given, worker} = thread;
+    thread.given = undefined;
     worker.unref();
     thread.cancelIdle = this.#timers.after(idleMs, () => {
       this.#forget(thread);
       void worker.terminate();
     });
-    this.#idle.push(thread);
-    order?.resolve(key);
+    // Of two threads with one order the second answers nobody.
+    given?.key.resolve(key);
   }
 
   #ended(thread: Thread, error: Error): void {
     this.#forget(thread);
-    thread.order?.reject(error);
-    thread.order = undefined;
+    thread.given?.key.reject(error);
+    thread.given = undefined;
   }
 
   #forget(thread: Thread): void {
     thread.cancelIdle();
     this.#all.delete(thread);
-    const at = this.#idle.indexOf(thread);
-    if (at >= 0) this.#idle.splice(at, 1);
   }
 }
