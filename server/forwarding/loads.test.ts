@@ -12,6 +12,7 @@ import {jsonText} from '#server/model/json.ts';
 import {ridText} from '#server/model/rid.ts';
 import {Rid, type Value} from '#server/model/value.ts';
 import type {LoadCounts, LoadedRecord, LoadRequest, Service} from '#server/session/session.ts';
+import {closing} from '#server/testing/closing.ts';
 import {type TwoLeaders, twoLeaders} from '#server/testing/protocol/two-leaders.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
 import {root, type TestDatabase} from '#server/testing/worlds/service-world.ts';
@@ -327,6 +328,31 @@ test('a load ends at its deadline, is refused to who only reads, and takes docum
   }
   assert.equal((await database.run('SELECT FROM Note')).length, 2);
   await allIsGivenBack(world);
+});
+
+test('what fires triggers is made once, too', async () => {
+  const world = await twoLeaders(false);
+  const database = await world.leaders[0].world.database([
+    ...schema,
+    "CREATE TRIGGER told AFTER CREATE ON Other EXECUTE SQL 'INSERT INTO Note SET n = $record.n'",
+  ]);
+  const request = {database: database.name, requestId: 'triggers'};
+  const records = [1, 2, 3].map(n => ({type: 'Other', properties: properties({n})}));
+  for (let times = 0; times < 2; times += 1) {
+    const {vertices} = await everyRecord(world.ways.service, request, records);
+    assert.equal(vertices, 3);
+    assert.deepEqual(await database.run('SELECT n FROM Note ORDER BY n'), [{n: 1}, {n: 2}, {n: 3}]);
+  }
+});
+
+test('a load that gets no memory is not begun, and holds no place', async () => {
+  const world = await twoLeaders(false);
+  const single = world.leaders[0].world;
+  const {name} = await single.database(schema);
+  const small = closing(single.another({'svc.keptMemoryMaxPerUser': '1MB'}));
+  const who = {name: 'lina', root: false, grants: new Map([[name, ['admin']]])};
+  await assert.rejects(small.loadRecords(who, {database: name}), refused('query.memory'));
+  assert.deepEqual([small.load.loadsRunning, small.load.queryMemoryBytes], [0, 0]);
 });
 
 test('what a release that forgets it may not write in a transaction is kept from it', async () => {

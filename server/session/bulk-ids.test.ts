@@ -48,6 +48,21 @@ for (const memoryBytesMax of [1, 64 << 20]) {
   });
 }
 
+test('ids that get no more memory go to disk, and none is lost', () => {
+  const spill = new SpilledIds(createDisk(), join(folder, 'temporary'), 'short');
+  const asked: number[] = [];
+  const mayTake = (bytes: number): boolean => asked.push(bytes) < 2;
+  const ids = new BulkIds({countMax: 1e6, memoryBytesMax: 64 << 20, spill, mayTake, seed: 17});
+  const count = 30_000;
+  for (let number = 0; number < count; number++) ids.set(...key(`${number}`), new Rid(1, number));
+  for (let number = 0; number < count; number++) {
+    assert.deepEqual(ids.get(...key(`${number}`)), new Rid(1, number));
+  }
+  assert.ok(asked.length > 2);
+  assert.deepEqual(asked.slice(1), asked.slice(1).fill(asked[0] === undefined ? 0 : asked[0] * 2));
+  ids.close();
+});
+
 test('the empty id is an id', () => {
   const ids = newIds(1);
   ids.set(...key(''), new Rid(0, 0));
