@@ -83,7 +83,7 @@ import type {
 } from './session.ts';
 import type {RunEnvironment} from './statements/statement-run.ts';
 import type {StatementContext} from './statements/statement-context.ts';
-import {languages} from './languages/front-ends.ts';
+import {type FrontEnds, languagesWith} from './languages/front-ends.ts';
 import {describe, mayWrite} from './preparation/statement-preparation.ts';
 import {StatementRunner} from './statements/statement-runner.ts';
 import type {PlanThreads} from './threads/plan-task.ts';
@@ -118,6 +118,8 @@ export interface ServiceOptions {
   readonly compactions?: CompactionThread | undefined;
   /** Procedures beside the server's own. */
   readonly procedures?: readonly CustomProcedure[];
+  /** Languages beside the server's own. */
+  readonly frontEnds?: FrontEnds | undefined;
   /** Keeps what is kept of indexes while the server is down; absent: it is made again. */
   readonly indexFiles?: IndexFolders | undefined;
   /** Plans what is done again and again; absent: one of its own. */
@@ -144,7 +146,7 @@ export class SessionService implements Service {
   readonly #transactions: ClientTransactions;
   readonly #queries: RunningQueries;
   readonly #changes: ChangeSubscriptions;
-  readonly #timings = new QueryTimings(languages);
+  readonly #timings: QueryTimings;
   readonly #runner: StatementRunner;
   readonly #pool: MemoryPool;
   readonly #memory: KeptMemory;
@@ -159,10 +161,11 @@ export class SessionService implements Service {
   readonly loads: RecordLoads;
 
   constructor(options: ServiceOptions) {
-    const {clock, random, timers, settings, machine} = options;
+    const {clock, random, timers, settings, machine, threads, cluster} = options;
     this.#options = options;
+    const languages = languagesWith(options.frontEnds);
+    this.#timings = new QueryTimings(languages.keys());
     this.#scheduler = options.scheduler ?? new Scheduler({clock, timers});
-    const {threads} = options;
     this.#pool = new MemoryPool(
       () => settings().get('svc.queryMemoryTotalMax'),
       machine,
@@ -183,7 +186,6 @@ export class SessionService implements Service {
       sessionsMax,
       sessionsMaxOfUser: settings().get('svc.server.httpSessionMaxPerUser'),
     }));
-    const {cluster} = options;
     let leads = cluster?.isLeader ?? true;
     cluster?.onLeaderChange(() => {
       if (leads === cluster.isLeader) return;
@@ -197,6 +199,7 @@ export class SessionService implements Service {
     this.#databases = new DatabaseSessions({
       ...options,
       ...functionsOf(options.procedures ?? []),
+      languages,
       compactions: options.compactions,
       environment,
       memory: this.#memory,

@@ -45,7 +45,7 @@ import {
   prepareText,
   preparingText,
 } from '../preparation/prepared.ts';
-import {frontEnds, languages} from '../languages/front-ends.ts';
+import {frontEnds, type Languages} from '../languages/front-ends.ts';
 import {Routines} from '../programs/routines.ts';
 import type {ReadSchema} from '#server/records/context.ts';
 import {type NewRoutine, SchemaExecutor} from '../schema/schema-executor.ts';
@@ -81,6 +81,7 @@ export interface DatabaseSessionOptions {
   readonly indexFiles: IndexFiles | undefined;
   readonly functions: FunctionRegistry;
   readonly procedures: Procedures;
+  readonly languages: Languages;
   readonly javascript: JavaScriptEngine;
   readonly settings: () => Settings;
   readonly environment: RunEnvironment;
@@ -117,12 +118,7 @@ export class DatabaseSession {
   readonly work: ProgressRegistry;
   readonly #options: DatabaseSessionOptions;
   /** One cache for each language: a key of language and text would cost more than the look-up. */
-  readonly #statements: ReadonlyMap<string, StatementCache<Prepared>> = new Map(
-    languages.map(language => [
-      language,
-      new StatementCache({entriesMax: statementsMax, textLengthMax: statementLengthMax}),
-    ]),
-  );
+  readonly #statements: ReadonlyMap<string, StatementCache<Prepared>>;
   readonly #operations = new StatementCache<Prepared>({
     entriesMax: statementsMax,
     textLengthMax: statementLengthMax,
@@ -135,6 +131,12 @@ export class DatabaseSession {
     this.#options = options;
     const {environment, settings} = options;
     const {clock, timers} = environment;
+    this.#statements = new Map(
+      Array.from(options.languages.keys(), language => [
+        language,
+        new StatementCache({entriesMax: statementsMax, textLengthMax: statementLengthMax}),
+      ]),
+    );
     this.schema = new DatabaseSchema(database, options);
     const {families, indexFiles: files, cacheMemory: memory} = options;
     this.kept = new DatabaseCaches(database, {families, files, memory, clock, timers});
@@ -280,9 +282,9 @@ export class DatabaseSession {
     catalog: Catalog,
     statistics: Statistics = catalog === this.schema.catalog ? this.#statistics : noStatistics,
   ): PrepareOptions {
-    const {functions, procedures, limits} = this.#options;
+    const {functions, procedures, limits, languages} = this.#options;
     const databaseName = this.database.name;
-    const options = {catalog, statistics, functions, procedures, limits, databaseName};
+    const options = {catalog, statistics, functions, procedures, limits, languages, databaseName};
     const routines =
       this.#routines.get(catalog) ??
       new Routines(catalog, (language, text) => {

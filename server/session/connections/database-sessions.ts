@@ -25,6 +25,7 @@ type SharedOptions = Pick<
   DatabaseSessionOptions,
   | 'families'
   | 'functions'
+  | 'languages'
   | 'procedures'
   | 'javascript'
   | 'settings'

@@ -25,6 +25,8 @@ export interface BindOptions {
   readonly procedures: Procedures;
   readonly limits: ParseLimits;
   readonly databaseName: string;
+  /** The languages that there are. */
+  readonly languages: Languages;
 }
 
 /** A text that is bound and not prepared yet. */
@@ -89,19 +91,27 @@ export const frontEnds = {
   },
 } as const satisfies Record<string, FrontEnd>;
 
-const bindings: ReadonlyMap<string, BindLanguage> = new Map(
-  Object.values<FrontEnd>(frontEnds).flatMap(({languages: known}) => Object.entries(known)),
-);
+/** What binds the texts of each language, by its name. */
+export type Languages = ReadonlyMap<string, BindLanguage>;
 
-/** The names of all languages. */
-export const languages: readonly string[] = [...bindings.keys()];
+/** A table of front ends beside the server's own. */
+export type FrontEnds = Readonly<Record<string, FrontEnd>>;
+
+/** The server's own languages and those of `brought`. */
+export function languagesWith(brought: FrontEnds = {}): Languages {
+  const all: FrontEnds = {...frontEnds, ...brought};
+  return new Map(Object.values(all).flatMap(({languages: known}) => Object.entries(known)));
+}
+
+/** The names of the server's own languages. */
+export const languages: readonly string[] = [...languagesWith().keys()];
 
 const laterLanguages = new Set(['gremlin', 'graphql', 'mongo', 'redis']);
 
 /** Names ignore case. @throws {Refusal} `query.unknown-language`, `not-available`. */
-export function languageOf(language: string): BindLanguage {
+export function languageOf(language: string, known: Languages): BindLanguage {
   const name = language.toLowerCase();
-  const binding = bindings.get(name);
+  const binding = known.get(name);
   if (binding !== undefined) return binding;
   if (laterLanguages.has(name)) {
     throw new Refusal('not-available', `the language '${name}' is not available yet`, {
@@ -111,6 +121,6 @@ export function languageOf(language: string): BindLanguage {
   throw new Refusal(
     'query.unknown-language',
     `Query engine '${language.slice(0, 64)}' was not found: ` +
-      `expected one of ${languages.join(', ')}`,
+      `expected one of ${[...known.keys()].join(', ')}`,
   );
 }

@@ -86,7 +86,7 @@ export function* preparingText(
   text: string,
   options: PrepareOptions,
 ): Cooperative<Prepared> {
-  const bound = yield* languageOf(language)(text, options);
+  const bound = yield* languageOf(language, options.languages)(text, options);
   if (bound.kind !== 'bound') return bound;
   yield;
   return yield* preparingStatement(bound.statement, options);
@@ -94,7 +94,7 @@ export function* preparingText(
 
 /** The part of `prepareText` up to the bound statement. */
 export function bindText(language: string, text: string, options: BindOptions): BoundText {
-  return runToCompletion(languageOf(language)(text, options));
+  return runToCompletion(languageOf(language, options.languages)(text, options));
 }
 
 export function prepareStatement(statement: Statement, options: PrepareOptions): Prepared {

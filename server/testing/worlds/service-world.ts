@@ -18,6 +18,7 @@ import type {Cluster} from '#server/cluster/cluster.ts';
 import {indexFamilies} from '#server/caches/index-families.ts';
 import type {CachedFamilies} from '#server/caches/index-caches.ts';
 import {Security} from '#server/security/security.ts';
+import type {FrontEnds} from '#server/session/languages/front-ends.ts';
 import {type CustomProcedure, SessionService} from '#server/session/service.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {RunRequest} from '#server/session/session.ts';
@@ -31,6 +32,8 @@ export const root: Principal = {name: 'root', root: true, grants: new Map([['*',
 
 export interface WorldOptions extends InlineEngineOptions {
   readonly procedures?: readonly CustomProcedure[];
+  /** Languages beside the server's own. */
+  readonly frontEnds?: FrontEnds;
   /** The families of indexes. Default: the server's own. */
   readonly families?: CachedFamilies;
   readonly timers?: Timers;
@@ -98,6 +101,7 @@ export class ServiceWorld {
         javascript,
         settings: () => own,
         procedures,
+        frontEnds: options.frontEnds,
         cluster: member,
         compactions: new StoreCompactions(),
         families,
