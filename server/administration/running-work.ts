@@ -86,8 +86,8 @@ export const runningWorkCommands = {
         user: transaction.user,
         database: transaction.database,
         idleMs: transaction.idleMs,
-        busy: transaction.busy ?? false,
-        runningQueries: transaction.queryIds ?? [],
+        busy: transaction.busy,
+        runningQueries: transaction.queryIds,
         server,
         ...told(transaction),
       }));

@@ -624,7 +624,10 @@ export class SessionService implements Service {
   }
 
   transactions(principal: Principal): RunningTransaction[] {
-    return this.#sessions.list().filter(({user}) => principal.root || user === principal.name);
+    return this.#sessions
+      .list()
+      .filter(({user}) => principal.root || user === principal.name)
+      .map(open => ({...open, queryIds: this.#queries.idsIn(open.id)}));
   }
 
   terminateTransaction(principal: Principal, id: string): Promise<boolean> {

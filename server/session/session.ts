@@ -174,8 +174,8 @@ export interface RunningTransaction {
   /** Free text that the begin carried. */
   readonly tag?: string | undefined;
   /** Whether a statement runs in it now, and the ids of those queries. */
-  readonly busy?: boolean;
-  readonly queryIds?: readonly string[];
+  readonly busy: boolean;
+  readonly queryIds: readonly string[];
 }
 
 export type {ChangedRecords, ChangeKind, RecordChange} from '#server/records/change-stream.ts';

@@ -175,6 +175,12 @@ export class RunningQueries {
     return matching.length;
   }
 
+  /** The ids of queries that run in a transaction of a client. */
+  idsIn(transactionId: string): readonly string[] {
+    const inside = this.#running().filter(({request}) => request.transactionId === transactionId);
+    return inside.map(({id}) => String(id));
+  }
+
   /** The longest first. */
   #running(): RegisteredQuery[] {
     return this.#slots.used.filter(query => query !== undefined).toSorted((a, b) => a.id - b.id);

@@ -308,7 +308,7 @@ export class TransactionSessions {
     return ended.length;
   }
 
-  list(): RunningTransaction[] {
+  list(): Omit<RunningTransaction, 'queryIds'>[] {
     const now = this.#clock.monotonic();
     const open = [...this.#open.values()].filter(session => session.transaction !== undefined);
     return open.map(session => ({

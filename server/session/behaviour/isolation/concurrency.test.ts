@@ -210,6 +210,28 @@ test('a transaction terminated while its cursor is open: the cursor refuses', as
   cursor.close();
 });
 
+test('a transaction names the queries that run in it', async () => {
+  const database = await many();
+  const transactionId = await begin(database);
+  const told = () => {
+    const open = world.service.transactions(root).find(({id}) => id === transactionId);
+    return [open?.busy, open?.queryIds];
+  };
+  assert.deepEqual(told(), [false, []]);
+  const cursor = await world.service.run(root, {
+    ...database.request('SELECT FROM Many'),
+    format: 'ndjson',
+    limit: -1,
+    transactionId,
+  });
+  await cursor.next();
+  const ids = world.service.queries(root).map(({id}) => id);
+  assert.equal(ids.length, 1);
+  assert.deepEqual(told(), [true, ids]);
+  cursor.close();
+  await world.service.rollback(root, database.name, transactionId);
+});
+
 test('reads of a database that is being replaced fail as new ones do: others answer', async () => {
   const database = await many();
   const read = (text: string) =>
