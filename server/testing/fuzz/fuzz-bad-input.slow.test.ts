@@ -23,7 +23,8 @@ const stallMillisMax = 6_000;
  */
 const switches = 5;
 const memoryBytesMax = 64 * 1024 * 1024;
-const memoryWaitMillisMax = 40_000;
+/** Whatever takes longer hangs: a busy machine is only slow. */
+const memoryWaitMillisMax = 120_000;
 const idleConnections = 2_000;
 const openSessions = 1_000;
 
@@ -47,7 +48,7 @@ before(async () => {
     assert.equal(status, 200, `${statement}: ${text}`);
   }
   await fill();
-  polite = new PoliteClient(world.port);
+  polite = new PoliteClient(world.port, () => world.queuedMillis);
   polite.start();
   await pause(1_000);
   quietBytes = world.residentBytes;

@@ -84,6 +84,12 @@ export class HostileWorld {
     return (user + system) * 10;
   }
 
+  /** How long its network thread was ready to run while no processor was free, by Linux. */
+  get queuedMillis(): number {
+    const text = readFileSync(`/proc/${this.server.pid}/schedstat`, 'utf8');
+    return Number(text.split(' ')[1]) / 1e6;
+  }
+
   get isAlive(): boolean {
     try {
       return process.kill(this.server.pid, 0);

@@ -18,14 +18,17 @@ export class PoliteClient {
   /** What went wrong, in words; nothing ever should. */
   readonly complaints: string[] = [];
   readonly #port: number;
+  readonly #queuedMillis: () => number;
   readonly #agent = new http.Agent({keepAlive: true, maxSockets: 1});
   #waits: number[] = [];
   readonly #delay = monitorEventLoopDelay({resolution: 10});
   #isStopping = false;
   #loop: Promise<void> = Promise.resolve();
 
-  constructor(port: number) {
+  /** @param queuedMillis - How long the server's own thread was ready to run and did not. */
+  constructor(port: number, queuedMillis: () => number) {
     this.#port = port;
+    this.#queuedMillis = queuedMillis;
   }
 
   /** The schema that it needs. */
@@ -49,8 +52,8 @@ export class PoliteClient {
   }
 
   /**
-   * The longest wait since the last call, and the most that a timer of this process was late in
-   * that time, both in milliseconds.
+   * The longest wait since the last call, without what the server itself waited for a processor,
+   * and the most that a timer of this process was late in that time, both in milliseconds.
    */
   takeLongest(): {readonly wait: number; readonly late: number} {
     const wait = this.#waits.reduce((most, one) => Math.max(most, one), 0);
@@ -83,6 +86,7 @@ export class PoliteClient {
   #send(route: 'command' | 'query', command: string, params: object): Promise<unknown> {
     const body = JSON.stringify({language: 'sql', command, params});
     const startedAt = performance.now();
+    const queued = this.#queuedMillis();
     const {promise, resolve, reject} = Promise.withResolvers<unknown>();
     const request = http.request({
       host: '127.0.0.1',
@@ -101,7 +105,7 @@ export class PoliteClient {
       response.on('data', (piece: string) => (text += piece));
       response.on('error', reject);
       response.on('end', () => {
-        this.#waits.push(performance.now() - startedAt);
+        this.#waits.push(performance.now() - startedAt - (this.#queuedMillis() - queued));
         if (response.statusCode === 200) resolve((JSON.parse(text) as {result: unknown}).result);
         else reject(new Error(`${command} answered ${response.statusCode} ${text}`));
       });
