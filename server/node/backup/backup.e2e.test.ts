@@ -154,6 +154,18 @@ test('names that lead elsewhere are refused', async () => {
     );
   }
   await assert.rejects(client.serverCommand('list backups ../config'), refusedWith(400, /name/));
+  const [file = ''] = await archives();
+  const before = readdirSync(root).sort();
+  for (const target of ['../up', 'a/b', 'a\\b', '.hidden', '..', 'a\0b']) {
+    const restoring = client.serverCommand(`restore backup music ${file}`, {target});
+    await assert.rejects(restoring, refusedWith(400, /name/));
+  }
+  for (const url of ['/tmp/x-backup-1.zip', 'file:///tmp/x-backup-1.zip', '../x-backup-1.zip']) {
+    const backup = client.command('music', `BACKUP DATABASE '${url}'`);
+    await assert.rejects(backup, refusedWith(400, /name|path/));
+  }
+  assert.deepEqual(readdirSync(root).sort(), before);
+  assert.deepEqual(hiddenDirectories(), []);
   const none = client.serverCommand('delete backup music no-backup-1.zip');
   await assert.rejects(none, refusedWith(400, /no archive/));
   assert.deepEqual((await client.serverCommand('list backups nobody'))['backups'], []);
