@@ -6,7 +6,9 @@
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
 import {existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync} from 'node:fs';
+import {type OutgoingHttpHeaders, request} from 'node:http';
 import {join} from 'node:path';
+import {buffer} from 'node:stream/consumers';
 import {after, test} from 'node:test';
 import {MemberProcess} from '#server/testing/cluster/member-process.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
@@ -71,7 +73,7 @@ const launcher = (place: string, shownAs: string): readonly string[] => [
 
 interface Answer {
   readonly status: number;
-  readonly headers: Headers;
+  readonly session: string | undefined;
   readonly text: Buffer;
 }
 
@@ -91,23 +93,36 @@ const greedy = [
 let api = '';
 
 /** An answer as it comes; without one, what the server wrote last says why. */
-async function asked(path: string, init: RequestInit): Promise<Answer> {
+async function asked(path: string, headers: OutgoingHttpHeaders, body = ''): Promise<Answer> {
   try {
-    const answer = await fetch(`${api}${path}`, init);
-    const {status, headers} = answer;
-    return {status, headers, text: Buffer.from(await answer.arrayBuffer())};
+    return await sent(path, headers, body);
   } catch (error) {
-    const cause = error instanceof Error ? String(error.cause) : '';
     const now = server?.isRunning === true ? 'runs' : `has ended: ${String(server?.ended)}`;
-    assert.fail(`${path}: ${String(error)} (${cause}); it ${now}; ${server?.log.slice(-2_000)}`);
+    assert.fail(`${path}: ${String(error)}; it ${now}; ${server?.log.slice(-2_000)}`);
   }
+}
+
+/** Sends by a connection of its own: one that is kept may end while it is taken into use. */
+function sent(path: string, headers: OutgoingHttpHeaders, body: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const asking = request(`${api}${path}`, {method: 'POST', headers, agent: false}, answer => {
+      const {statusCode = 0, headers: told} = answer;
+      const session = told['svc-session-id'];
+      buffer(answer).then(
+        text => resolve({status: statusCode, session: session?.toString(), text}),
+        reject,
+      );
+    });
+    asking.on('error', reject);
+    asking.end(body);
+  });
 }
 
 /** The status of an answer, which is a result or a refusal by name. */
 async function post(path: string, body: string, session?: string): Promise<number> {
   const headers =
     session === undefined ? {authorization} : {authorization: ofUser, 'svc-session-id': session};
-  const {status, text} = await asked(path, {method: 'POST', headers, body});
+  const {status, text} = await asked(path, headers, body);
   assert.ok(answers.includes(status), `${status} ${text.toString('utf8', 0, 300)}`);
   if (status >= 400) assert.match(text.toString(), /"exception":"(?!Internal)/);
   return status;
@@ -119,11 +134,8 @@ function sql(command: string): Promise<number> {
 
 /** Opens one more transaction of the user, which stays; its session, if there is room for it. */
 async function begun(): Promise<string | undefined> {
-  const {headers} = await asked('/begin/d', {
-    method: 'POST',
-    headers: {authorization: ofUser},
-  });
-  return headers.get('svc-session-id') ?? undefined;
+  const {session} = await asked('/begin/d', {authorization: ofUser});
+  return session;
 }
 
 function linesOf(type: string, count: number): string {
