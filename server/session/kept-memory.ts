@@ -1,6 +1,6 @@
 /**
  * What users have the server keep between or beside their statements: parameters of sessions,
- * global variables, what open transactions wrote, fetched files, large bodies of requests.
+ * global variables, what open transactions wrote, fetched files, large bodies of requests, loads.
  *
  * All of it counts in the pool of the statements that run, so that no sum of them ends the process,
  * and in a share of its user. Root counts too and has no share: the bound of all the others leaves
@@ -83,16 +83,16 @@ export class KeptMemory {
       throw new Refusal(
         'query.memory',
         `what ${user === strangers ? 'strangers keep' : `user '${user}' keeps`} in sessions, ` +
-          `variables, open transactions, fetched files and bodies is more than ${perUser} bytes ` +
-          '(svc.keptMemoryMaxPerUser)',
+          'variables, open transactions, fetched files, bodies and loads is more than ' +
+          `${perUser} bytes (svc.keptMemoryMaxPerUser)`,
         {detail: {memoryBytesMax: perUser}},
       );
     }
     if (this.#bytes + more <= all) return;
     throw new Refusal(
       'query.memory-total',
-      `what users keep in sessions, variables, open transactions, fetched files and bodies is ` +
-        `more than ${all} bytes together (svc.keptMemoryMax); retry later`,
+      'what users keep in sessions, variables, open transactions, fetched files, bodies and ' +
+        `loads is more than ${all} bytes together (svc.keptMemoryMax); retry later`,
       {detail: {memoryBytesMax: all}},
     );
   }

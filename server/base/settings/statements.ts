@@ -109,8 +109,8 @@ export const statementRows = {
     scope: 'server',
     dynamic: true,
     description:
-      'Memory for session parameters, global variables, open transactions, fetched files and ' +
-      'large bodies of requests of all users but root.',
+      'Memory for session parameters, global variables, open transactions, fetched files, ' +
+      'large bodies of requests and bulk loads of all users but root.',
   },
   'svc.keptMemoryMaxPerUser': {
     type: 'size',
