@@ -33,7 +33,7 @@ void Pause() {
 constexpr int kPausesPerLook = 32;
 
 // One a process, never destroyed: its thread may still run while the process ends. Only the thread
-// that calls `KeepAwake` touches what is not atomic or behind the mutex.
+// that calls `SpinFor` touches what is not atomic or behind the mutex.
 struct Waker {
   std::atomic<int64_t> until{0};
   std::atomic<bool> is_parked{true};
@@ -50,7 +50,7 @@ Waker& TheWaker() {
   return *waker;
 }
 
-void* StayAwake(void* data) {
+void* SpinWhileDue(void* data) {
   auto* waker = static_cast<Waker*>(data);
   for (;;) {
     while (NowNanos() < waker->until.load(std::memory_order_relaxed)) {
@@ -77,7 +77,7 @@ bool Start(Waker* waker) {
       pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED) == 0 &&
       pthread_attr_setschedpolicy(&attributes, SCHED_OTHER) == 0 &&
       pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) == 0 &&
-      pthread_create(&waker->thread, &attributes, StayAwake, waker) == 0;
+      pthread_create(&waker->thread, &attributes, SpinWhileDue, waker) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   if (!started) return false;
@@ -87,7 +87,7 @@ bool Start(Waker* waker) {
 
 // keepAwake(microseconds): for so long from now on the processor that this thread runs on does not
 // go to sleep while it has nothing to do. Whoever has something to do there goes first.
-napi_value KeepAwake(napi_env env, napi_callback_info info) {
+napi_value SpinFor(napi_env env, napi_callback_info info) {
   Call call(env, info);
   const int64_t micros = call.Integer(0);
   if (!call.ok) return nullptr;
@@ -116,7 +116,7 @@ napi_value KeepAwake(napi_env env, napi_callback_info info) {
 }  // namespace
 
 void DefineAwakeCalls(napi_env env, napi_value exports, Environment* environment) {
-  Define(env, exports, "keepAwake", KeepAwake, environment);
+  Define(env, exports, "keepAwake", SpinFor, environment);
 }
 
 }  // namespace svc
