@@ -9,15 +9,7 @@ import {unreachable} from '#server/base/assert.ts';
 import type {Expression, Slot} from './expression.ts';
 import type {Direction, IdBounds} from './node.ts';
 import {expressionText} from './expression-text.ts';
-import type {
-  Assignment,
-  IndexBound,
-  Output,
-  OutputColumn,
-  PlanNode,
-  SortKey,
-  WriteNode,
-} from './node.ts';
+import type {Assignment, IndexBound, Output, OutputColumn, PlanNode, SortKey} from './node.ts';
 import {inputsOf} from './tree.ts';
 
 export function planText(plan: PlanNode): string {
@@ -57,144 +49,167 @@ export function planLine(plan: PlanNode): string {
 
 /** One node without its inputs. */
 export function nodeText(node: PlanNode): string {
-  switch (node.kind) {
-    case 'unit':
-    case 'argument':
-    case 'union':
-    case 'barrier':
-      return node.kind;
-    case 'values':
-      return `values ${slots(node.slots)}: ${node.rows.length} rows`;
-    case 'scan-type': {
-      const only = node.polymorphic ? '' : ' only';
-      return `scan ${node.type}${only}${into(node)}${where(node)}`;
-    }
-    case 'scan-bucket': {
-      const buckets = [...node.buckets, ...(node.asked ?? []).map(expressionText)];
-      return `scan buckets ${buckets.join(', ')}${into(node)}${where(node)}`;
-    }
-    case 'records': {
-      const loose = node.typeNames === true ? ' or type' : node.loose ? ' loosely' : '';
-      return `records ${expressionText(node.ids)}${loose} as ${slotText(node.slot)}`;
-    }
-    case 'ranked': {
-      const only = node.only === undefined ? '' : ` of ${node.only}`;
-      const best = node.count === undefined ? '' : ` best ${expressionText(node.count)}`;
-      const into = `${slotText(node.slot)}, ${slotText(node.score)}`;
-      const by = node.scoring === undefined ? '' : ` by ${node.scoring}`;
-      const asked = `${node.index} for ${expressionText(node.query)}${only}${by}${best}`;
-      return `search ${asked} as ${into}${where(node)}`;
-    }
-    case 'index-point': {
-      const sign = node.each ? 'in' : node.strict === undefined ? '=' : '==';
-      const keys = node.keys.map(expressionText).join(', ');
-      return `index ${node.index} ${sign} ${keys} as ${slotText(node.slot)}`;
-    }
-    case 'index-range': {
-      const range = `${bound(node.from, 'from')}${bound(node.to, 'to')}`;
-      const read = node.parts?.flatMap((slot, at) =>
-        slot === undefined ? [] : `${at}: ${slotText(slot)}`,
-      );
-      const parts = read === undefined ? '' : ` with parts ${read.join(', ')}`;
-      return `index ${node.index}${range}${into(node)}${parts}`;
-    }
-    case 'index-entries':
-      return (
-        `index entries ${node.index}${node.at ? ` = ${expressionText(node.at)}` : ''}` +
-        `${reversed(node)} as ${slots([node.key, node.rid])}`
-      );
-    case 'call': {
-      const args = node.args.map(expressionText).join(', ');
-      const outputs = node.outputs.map(o => `${o.name} as ${slotText(o.slot)}`).join(', ');
-      return `call ${node.procedure}(${args}) ${outputs}`;
-    }
-    default:
-      return rowNodeText(node);
-  }
+  const text = texts[node.kind] as (node: PlanNode) => string;
+  return text(node);
 }
 
-type Source =
-  | 'unit'
-  | 'argument'
-  | 'union'
-  | 'barrier'
-  | 'values'
-  | 'scan-type'
-  | 'scan-bucket'
-  | 'records'
-  | 'index-point'
-  | 'index-range'
-  | 'index-entries'
-  | 'ranked'
-  | 'call';
-
-function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
-  switch (node.kind) {
-    case 'filter':
-      return `filter ${expressionText(node.condition)}`;
-    case 'extend':
-      return `extend ${node.bind.map(bindText).join(', ')}`;
-    case 'project':
-      return `project ${outputText(node.output)}`;
-    case 'unnest': {
-      const keep = node.keepEmpty ? ' keeping empty' : '';
-      return `unnest ${expressionText(node.list)} as ${slotText(node.slot)}${keep}`;
-    }
-    case 'follow': {
-      const edge = node.edge === undefined ? '' : ` by ${slotText(node.edge)}`;
-      const where = node.where === undefined ? '' : ` where ${expressionText(node.where)}`;
-      return `follow ${arrow(node.from, node, node.to)}${edge}${unlike(node)}${where}`;
-    }
-    case 'connect': {
-      const edge = node.edge === undefined ? '' : ` by ${slotText(node.edge)}`;
-      return `connect ${arrow(node.from, node, node.to)}${edge}${unlike(node)}`;
-    }
-    case 'degree': {
-      const weight = node.weight === undefined ? '' : ` times ${slotText(node.weight)}`;
-      const where = node.where === undefined ? '' : ` where ${expressionText(node.where)}`;
-      const keep = node.keepEmpty === true ? ' keeping empty' : '';
-      const hop = arrow(node.from, node, node.to);
-      return `degree ${slotText(node.slot)} of ${hop}${weight}${keep}${where}`;
-    }
-    case 'frontier':
-      return frontierText(node);
-    case 'walk':
-      return walkText(node);
-    case 'chain':
-      return chainText(node);
-    case 'shortest': {
-      const ends = `${expressionText(node.from)} to ${expressionText(node.to)}`;
-      const all = node.all ? 'all shortest' : 'shortest';
-      const depth = node.depthMax === undefined ? '' : ` depth ..${node.depthMax}`;
-      const by = `${node.direction}${types(node.types)}`;
-      const when = node.condition === undefined ? '' : ` while ${expressionText(node.condition)}`;
-      return `${all} ${ends} ${by}${depth} as ${slotText(node.path)}${when}`;
-    }
-    case 'join': {
-      const on = node.on.map(p => `${expressionText(p.left)} = ${expressionText(p.right)}`);
-      return `join ${node.mode}${on.length === 0 ? '' : ` on ${on.join(', ')}`}`;
-    }
-    case 'apply': {
-      const {collect} = node;
-      const binds = collect
-        ? ` ${slotText(collect.from)} as ${slotText(collect.to)}`
-        : node.slots.length === 0
-          ? ''
-          : ` binding ${slots(node.slots)}`;
-      return `apply ${node.mode}${binds}`;
-    }
-    case 'fallback':
-      return 'fallback';
-    case 'fuse':
-      return fuseText(node);
-    case 'intersect':
-      return `intersect ${slots(node.ids)} as ${slotText(node.slot)}`;
-    case 'repeat':
-      return repeatText(node);
-    default:
-      return wholeNodeText(node);
-  }
-}
+const texts: {
+  readonly [Kind in PlanNode['kind']]: (node: PlanNode & {readonly kind: Kind}) => string;
+} = {
+  unit: node => node.kind,
+  argument: node => node.kind,
+  union: node => node.kind,
+  barrier: node => node.kind,
+  values: node => `values ${slots(node.slots)}: ${node.rows.length} rows`,
+  'scan-type': node => {
+    const only = node.polymorphic ? '' : ' only';
+    return `scan ${node.type}${only}${into(node)}${where(node)}`;
+  },
+  'scan-bucket': node => {
+    const buckets = [...node.buckets, ...(node.asked ?? []).map(expressionText)];
+    return `scan buckets ${buckets.join(', ')}${into(node)}${where(node)}`;
+  },
+  records: node => {
+    const loose = node.typeNames === true ? ' or type' : node.loose ? ' loosely' : '';
+    return `records ${expressionText(node.ids)}${loose} as ${slotText(node.slot)}`;
+  },
+  ranked: node => {
+    const only = node.only === undefined ? '' : ` of ${node.only}`;
+    const best = node.count === undefined ? '' : ` best ${expressionText(node.count)}`;
+    const into = `${slotText(node.slot)}, ${slotText(node.score)}`;
+    const by = node.scoring === undefined ? '' : ` by ${node.scoring}`;
+    const asked = `${node.index} for ${expressionText(node.query)}${only}${by}${best}`;
+    return `search ${asked} as ${into}${where(node)}`;
+  },
+  'index-point': node => {
+    const sign = node.each ? 'in' : node.strict === undefined ? '=' : '==';
+    const keys = node.keys.map(expressionText).join(', ');
+    return `index ${node.index} ${sign} ${keys} as ${slotText(node.slot)}`;
+  },
+  'index-range': node => {
+    const range = `${bound(node.from, 'from')}${bound(node.to, 'to')}`;
+    const read = node.parts?.flatMap((slot, at) =>
+      slot === undefined ? [] : `${at}: ${slotText(slot)}`,
+    );
+    const parts = read === undefined ? '' : ` with parts ${read.join(', ')}`;
+    return `index ${node.index}${range}${into(node)}${parts}`;
+  },
+  'index-entries': node =>
+    `index entries ${node.index}${node.at ? ` = ${expressionText(node.at)}` : ''}` +
+    `${reversed(node)} as ${slots([node.key, node.rid])}`,
+  call: node => {
+    const args = node.args.map(expressionText).join(', ');
+    const outputs = node.outputs.map(o => `${o.name} as ${slotText(o.slot)}`).join(', ');
+    return `call ${node.procedure}(${args}) ${outputs}`;
+  },
+  filter: node => `filter ${expressionText(node.condition)}`,
+  extend: node => `extend ${node.bind.map(bindText).join(', ')}`,
+  project: node => `project ${outputText(node.output)}`,
+  unnest: node => {
+    const keep = node.keepEmpty ? ' keeping empty' : '';
+    return `unnest ${expressionText(node.list)} as ${slotText(node.slot)}${keep}`;
+  },
+  follow: node => {
+    const edge = node.edge === undefined ? '' : ` by ${slotText(node.edge)}`;
+    const where = node.where === undefined ? '' : ` where ${expressionText(node.where)}`;
+    return `follow ${arrow(node.from, node, node.to)}${edge}${unlike(node)}${where}`;
+  },
+  connect: node => {
+    const edge = node.edge === undefined ? '' : ` by ${slotText(node.edge)}`;
+    return `connect ${arrow(node.from, node, node.to)}${edge}${unlike(node)}`;
+  },
+  degree: node => {
+    const weight = node.weight === undefined ? '' : ` times ${slotText(node.weight)}`;
+    const where = node.where === undefined ? '' : ` where ${expressionText(node.where)}`;
+    const keep = node.keepEmpty === true ? ' keeping empty' : '';
+    const hop = arrow(node.from, node, node.to);
+    return `degree ${slotText(node.slot)} of ${hop}${weight}${keep}${where}`;
+  },
+  frontier: node => frontierText(node),
+  walk: node => walkText(node),
+  chain: node => chainText(node),
+  shortest: node => {
+    const ends = `${expressionText(node.from)} to ${expressionText(node.to)}`;
+    const all = node.all ? 'all shortest' : 'shortest';
+    const depth = node.depthMax === undefined ? '' : ` depth ..${node.depthMax}`;
+    const by = `${node.direction}${types(node.types)}`;
+    const when = node.condition === undefined ? '' : ` while ${expressionText(node.condition)}`;
+    return `${all} ${ends} ${by}${depth} as ${slotText(node.path)}${when}`;
+  },
+  join: node => {
+    const on = node.on.map(p => `${expressionText(p.left)} = ${expressionText(p.right)}`);
+    return `join ${node.mode}${on.length === 0 ? '' : ` on ${on.join(', ')}`}`;
+  },
+  apply: node => {
+    const {collect} = node;
+    const binds = collect
+      ? ` ${slotText(collect.from)} as ${slotText(collect.to)}`
+      : node.slots.length === 0
+        ? ''
+        : ` binding ${slots(node.slots)}`;
+    return `apply ${node.mode}${binds}`;
+  },
+  fallback: () => 'fallback',
+  fuse: fuseText,
+  intersect: node => `intersect ${slots(node.ids)} as ${slotText(node.slot)}`,
+  repeat: repeatText,
+  aggregate: node => {
+    const keys = node.keys.map(k => `${slotText(k.slot)} = ${expressionText(k.value)}`);
+    const aggregates = node.aggregates.map(a => {
+      const args = a.args.map(expressionText).join(', ');
+      const weight = a.weight === undefined ? '' : ` of ${slotText(a.weight)} each`;
+      return `${slotText(a.slot)} = ${a.name}(${a.distinct ? 'distinct ' : ''}${args})${weight}`;
+    });
+    const by = keys.length === 0 ? '' : ` by ${keys.join(', ')}`;
+    return `aggregate ${aggregates.join(', ')}${by}`;
+  },
+  distinct: node => `distinct ${node.by.map(expressionText).join(', ')}`,
+  'select-per-group': node => {
+    const by = node.by.map(expressionText).join(', ');
+    const ties = node.ties ? ' with ties' : '';
+    return `pick ${node.count}${ties} of ${by} by ${expressionText(node.measure)}`;
+  },
+  sort: node => `sort ${sortText(node.keys)}`,
+  top: node => {
+    const skip = node.skip === undefined ? '' : ` skip ${expressionText(node.skip)}`;
+    return `top ${expressionText(node.count)}${skip} by ${sortText(node.keys)}`;
+  },
+  skip: node => `${node.kind} ${expressionText(node.count)}`,
+  limit: node => `${node.kind} ${expressionText(node.count)}`,
+  create: node => {
+    const from = node.from === undefined ? '' : ` from ${expressionText(node.from)}`;
+    const to = node.to === undefined ? '' : ` to ${expressionText(node.to)}`;
+    const unless = node.ifNotExists ? ' unless there' : '';
+    const at = node.rid === undefined ? '' : ` at ${expressionText(node.rid)}`;
+    const what = node.what === 'any' ? 'record' : node.what;
+    const sets = assignmentsText(node.assignments);
+    const asked = typeof node.bucket === 'object' ? ` in ${expressionText(node.bucket)}` : '';
+    const ends = `${asked}${at}${from}${to}`;
+    const type = node.type === undefined ? '' : ` ${node.type}`;
+    return `create ${what}${type}${ends}${unless} as ${slotText(node.slot)}${sets}`;
+  },
+  change: node => {
+    const before = node.before === undefined ? '' : ` before as ${slotText(node.before)}`;
+    return `change ${slotText(node.slot)}${before}${assignmentsText(node.assignments)}`;
+  },
+  upsert: node => {
+    const seed = node.seed.map(c => `${c.name} = ${expressionText(c.value)}`).join(', ');
+    const sets = assignmentsText(node.assignments);
+    return `upsert ${node.type} as ${slotText(node.slot)} seed ${seed}${sets}`;
+  },
+  delete: node => `delete ${node.only === undefined ? '' : `${node.only} `}${slotText(node.slot)}`,
+  erase: node => {
+    const values = node.values.map(expressionText).join(', ');
+    return `erase ${node.detach ? 'with edges ' : ''}${values}`;
+  },
+  retype: node => {
+    const labels = [
+      ...node.add.map(label => `+${label}`),
+      ...(node.remove === 'all' ? ['*'] : node.remove).map(label => `-${label}`),
+    ];
+    return `retype ${slotText(node.slot)} ${labels.join(' ')}`;
+  },
+};
 
 function fuseText(node: Extract<PlanNode, {kind: 'fuse'}>): string {
   const legs = node.legs.map(({row, score, isDistance}) => {
@@ -210,99 +225,6 @@ function fuseText(node: Extract<PlanNode, {kind: 'fuse'}>): string {
   const how = parts.map(([word, part]) => (part ? `${word} ${expressionText(part)}` : ''));
   const into = slots([node.slot, node.score]);
   return `fuse ${legs.join('; ')}${how.join('')} as ${into}`;
-}
-
-type Row =
-  | 'filter'
-  | 'extend'
-  | 'project'
-  | 'unnest'
-  | 'follow'
-  | 'connect'
-  | 'degree'
-  | 'frontier'
-  | 'walk'
-  | 'chain'
-  | 'shortest'
-  | 'join'
-  | 'apply'
-  | 'fallback'
-  | 'intersect'
-  | 'fuse'
-  | 'repeat';
-
-function wholeNodeText(node: Exclude<PlanNode, {kind: Source | Row}>): string {
-  switch (node.kind) {
-    case 'aggregate': {
-      const keys = node.keys.map(k => `${slotText(k.slot)} = ${expressionText(k.value)}`);
-      const aggregates = node.aggregates.map(a => {
-        const args = a.args.map(expressionText).join(', ');
-        const weight = a.weight === undefined ? '' : ` of ${slotText(a.weight)} each`;
-        return `${slotText(a.slot)} = ${a.name}(${a.distinct ? 'distinct ' : ''}${args})${weight}`;
-      });
-      const by = keys.length === 0 ? '' : ` by ${keys.join(', ')}`;
-      return `aggregate ${aggregates.join(', ')}${by}`;
-    }
-    case 'distinct':
-      return `distinct ${node.by.map(expressionText).join(', ')}`;
-    case 'select-per-group': {
-      const by = node.by.map(expressionText).join(', ');
-      const ties = node.ties ? ' with ties' : '';
-      return `pick ${node.count}${ties} of ${by} by ${expressionText(node.measure)}`;
-    }
-    case 'sort':
-      return `sort ${sortText(node.keys)}`;
-    case 'top': {
-      const skip = node.skip === undefined ? '' : ` skip ${expressionText(node.skip)}`;
-      return `top ${expressionText(node.count)}${skip} by ${sortText(node.keys)}`;
-    }
-    case 'skip':
-    case 'limit':
-      return `${node.kind} ${expressionText(node.count)}`;
-    default:
-      return writeText(node);
-  }
-}
-
-function writeText(node: WriteNode): string {
-  switch (node.kind) {
-    case 'create': {
-      const from = node.from === undefined ? '' : ` from ${expressionText(node.from)}`;
-      const to = node.to === undefined ? '' : ` to ${expressionText(node.to)}`;
-      const unless = node.ifNotExists ? ' unless there' : '';
-      const at = node.rid === undefined ? '' : ` at ${expressionText(node.rid)}`;
-      const what = node.what === 'any' ? 'record' : node.what;
-      const sets = assignmentsText(node.assignments);
-      const asked = typeof node.bucket === 'object' ? ` in ${expressionText(node.bucket)}` : '';
-      const ends = `${asked}${at}${from}${to}`;
-      const type = node.type === undefined ? '' : ` ${node.type}`;
-      return `create ${what}${type}${ends}${unless} as ${slotText(node.slot)}${sets}`;
-    }
-    case 'change': {
-      const before = node.before === undefined ? '' : ` before as ${slotText(node.before)}`;
-      return `change ${slotText(node.slot)}${before}${assignmentsText(node.assignments)}`;
-    }
-    case 'upsert': {
-      const seed = node.seed.map(c => `${c.name} = ${expressionText(c.value)}`).join(', ');
-      const sets = assignmentsText(node.assignments);
-      return `upsert ${node.type} as ${slotText(node.slot)} seed ${seed}${sets}`;
-    }
-    case 'delete':
-      return `delete ${node.only === undefined ? '' : `${node.only} `}${slotText(node.slot)}`;
-    case 'erase': {
-      const values = node.values.map(expressionText).join(', ');
-      return `erase ${node.detach ? 'with edges ' : ''}${values}`;
-    }
-    case 'retype': {
-      const labels = [
-        ...node.add.map(label => `+${label}`),
-        ...(node.remove === 'all' ? ['*'] : node.remove).map(label => `-${label}`),
-      ];
-      return `retype ${slotText(node.slot)} ${labels.join(' ')}`;
-    }
-    default:
-      return unreachable(node);
-  }
 }
 
 function slotText(slot: Slot): string {
