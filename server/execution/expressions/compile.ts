@@ -25,6 +25,8 @@ export interface CompilerParts {
 }
 
 const noScope: Scope = new Set();
+/** Whatever is done with a text of more units takes long, and cannot pause. */
+const longText = 1 << 20;
 
 export class ExpressionCompiler implements Compiler {
   readonly functions: FunctionRegistry;
@@ -51,7 +53,11 @@ export class ExpressionCompiler implements Compiler {
       }
       case 'parameter': {
         const {name} = expression;
-        return cursor => cursor.context.parameters.get(name) ?? null;
+        return ({context}) => {
+          const value = context.parameters.get(name) ?? null;
+          if (typeof value === 'string' && value.length > longText) context.budget.moveIfItMay();
+          return value;
+        };
       }
       case 'slot':
         return this.#slot(expression.slot);

@@ -29,6 +29,8 @@ import {isTemporal} from '../expressions/temporal-parts.ts';
 
 /** What one call may build. */
 const itemsMax = 4_000_000;
+/** A list of more items takes longer to make than other requests should wait. */
+const longRange = 200_000;
 
 function recordOf(value: Value, call: CallContext, wanted: string): RecordValue {
   const record = value instanceof Rid ? call.graph.record(value) : value;
@@ -86,12 +88,23 @@ function listOf(value: Value): readonly Value[] {
 }
 
 function sizeOf(value: Value): Value {
-  if (typeof value === 'string') return [...value].length;
+  if (typeof value === 'string') return characterCount(value);
   if (value instanceof Map) return value.size;
   return listOf(value).length;
 }
 
-function rangeOf([from = null, to = null, step = 1]: readonly Value[]): Value {
+/** Counts the two units of a character beyond 16 bits once. */
+function characterCount(text: string): number {
+  let count = text.length;
+  for (let at = 0; at < text.length; at += 1) {
+    if ((text.codePointAt(at) as number) <= 0xffff) continue;
+    count -= 1;
+    at += 1;
+  }
+  return count;
+}
+
+const rangeOf: ScalarFunction = ([from = null, to = null, step = 1], {budget}) => {
   if (!isIntegerValue(from) || !isIntegerValue(to) || !isIntegerValue(step)) {
     throw argumentError('range needs whole numbers', 'InvalidArgumentType');
   }
@@ -101,8 +114,9 @@ function rangeOf([from = null, to = null, step = 1]: readonly Value[]): Value {
   if (count > itemsMax) {
     throw new Refusal('query.memory', `range would have ${count} items, at most ${itemsMax}`);
   }
+  if (count > longRange) budget.moveIfItMay();
   return Array.from({length: count}, (_, at) => start + at * by);
-}
+};
 
 export function argumentError(message: string, reason: string): Refusal {
   return new Refusal('query.execution', message, {detail: {type: 'ArgumentError', reason}});

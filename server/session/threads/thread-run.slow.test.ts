@@ -321,6 +321,28 @@ test('one call that takes long holds nobody up, and is stopped like anything els
   }
 });
 
+test('what cannot pause runs on a thread before it is long: long texts and ranges', async () => {
+  // A world closes the threads that it was given.
+  const threads = scanThreads(1);
+  await using own = await ServiceWorld.open({}, {threads});
+  const database = await own.database([]);
+  const long = 'x\u{1f600}'.repeat(500_000);
+  for (const [text, v, expected, isLong] of [
+    ["RETURN $v STARTS WITH 'x' AS n", 'x', true, false],
+    ["RETURN $v STARTS WITH 'x' AS n", long, true, true],
+    ['RETURN size($v) AS n', long, 1_000_000, true],
+    ['RETURN size(range(1, 10)) AS n', '', 10, false],
+    ['RETURN size(range(1, 250000)) AS n', '', 250_000, true],
+  ] as const) {
+    await eventually('all threads are free', () => threads.busy === 0);
+    const takenBefore = threads.taken;
+    const more = {language: 'cypher', parameters: new Map([['v', v]])};
+    const [rows] = (await answerOf(database, text, more)) as unknown[];
+    assert.equal(rows, `{"n":${expected}}`);
+    assert.equal(threads.taken - takenBefore, isLong ? 1 : 0, text);
+  }
+});
+
 test('a database is dropped while a thread reads it', async () => {
   const database = await filled(far);
   const cross = 'MATCH (a:D), (b:D) WHERE a.n + b.n < 0 RETURN count(*)';
