@@ -68,9 +68,15 @@ export function createView(catalog: Catalog, requested: NewView): SchemaChange {
   });
 }
 
-export function setViewRefresh(catalog: Catalog, name: string, refresh: ViewRefresh): SchemaChange {
+/** @param owner - In whose name it is refreshed from now on; absent: whose it was. */
+export function setViewRefresh(
+  catalog: Catalog,
+  name: string,
+  {refresh, owner}: {readonly refresh: ViewRefresh; readonly owner?: string | undefined},
+): SchemaChange {
   const {type, view} = requireView(catalog, name);
-  return change(catalog, {types: withType(catalog, type.id, {view: {...view, refresh}})});
+  const next = {...view, refresh, ...(owner !== undefined && {owner})};
+  return change(catalog, {types: withType(catalog, type.id, {view: next})});
 }
 
 /** The view with its type and records. */

@@ -300,7 +300,13 @@ export type SchemaCommand =
       readonly ifNotExists: boolean;
       readonly view: NewView;
     }
-  | {readonly kind: 'alter-view'; readonly name: string; readonly refresh: ViewRefresh}
+  | {
+      readonly kind: 'alter-view';
+      readonly name: string;
+      readonly refresh: ViewRefresh;
+      /** Who is to own it; absent: whose it was. */
+      readonly owner?: string;
+    }
   | {readonly kind: 'refresh-view'; readonly name: string}
   | {readonly kind: 'drop-view'; readonly name: string; readonly ifExists: boolean}
   | CheckCommand;

@@ -317,11 +317,17 @@ export class DatabaseSession {
   }
 }
 
-/** A view keeps who makes it, in whose name it is refreshed; so does a trigger, which fires so. */
+/**
+ * A view keeps who makes it, or says anew when it is refreshed, and is refreshed in his name; a
+ * trigger keeps who makes it and fires so. What root alters stays whose it was: it would get his
+ * rights.
+ */
 function owned(command: SchemaCommand, user: string | undefined): SchemaCommand {
   if (command.kind === 'create-trigger') {
     return {...command, trigger: {...command.trigger, owner: user ?? rootName}};
   }
-  if (command.kind !== 'create-view' || user === undefined) return command;
+  if (user === undefined) return command;
+  if (command.kind === 'alter-view') return {...command, owner: user};
+  if (command.kind !== 'create-view') return command;
   return {...command, view: {...command.view, owner: user}};
 }

@@ -27,11 +27,11 @@ export function planCreateView(
 
 export function planAlterView(
   catalog: Catalog,
-  {name, refresh}: Command<'alter-view'>,
+  {name, refresh, owner}: Command<'alter-view'>,
 ): PlannedChange {
   const refreshMode = refreshModes[refresh.kind];
   const answer = row({operation: 'alter materialized view', name, refreshMode});
-  return one(setViewRefresh(catalog, name, refresh), answer);
+  return one(setViewRefresh(catalog, name, {refresh, owner}), answer);
 }
 
 /** What is refreshed are records (materialized-views.ts): the schema stays as it is. */

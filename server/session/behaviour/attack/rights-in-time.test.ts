@@ -175,6 +175,26 @@ test('a view whose owner is gone stays as it is and says so', async () => {
   );
 });
 
+test('H6: a view is refreshed in the name of who last said when, unless root said so', async () => {
+  const database = await world.database(secrets);
+  const who = await viewOwner(database, 'SELECT name AS n FROM Doc');
+  const view = 'CREATE MATERIALIZED VIEW Names AS SELECT name AS n FROM Secret';
+  await database.run(view);
+  const ownerOf = async (name: string): Promise<unknown> => {
+    const text = `SELECT owner FROM schema:materializedViews WHERE name = '${name}'`;
+    return (await database.run(text))[0]?.['owner'];
+  };
+  assert.equal(await ownerOf('Names'), 'root');
+  await database.run('ALTER MATERIALIZED VIEW Names REFRESH EVERY 1 HOUR', {}, who);
+  assert.equal(await ownerOf('Names'), who.name);
+  await assert.rejects(
+    database.run('REFRESH MATERIALIZED VIEW Names', {}, who),
+    isRefused('security.denied'),
+  );
+  await database.run('ALTER MATERIALIZED VIEW Shown REFRESH MANUAL');
+  assert.equal(await ownerOf('Shown'), who.name, 'root lends it nothing');
+});
+
 /** A user who may do everything but read Secret and write Log, and the trigger that he makes. */
 async function triggerOwner(database: TestDatabase, trigger: string): Promise<Principal> {
   const who = await userOf(database, 'makers');
