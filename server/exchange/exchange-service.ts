@@ -191,6 +191,10 @@ export class ExchangeService implements Transfers {
     const fileName = plainName(name ?? `${database}-export-${stamp}.${format}.tgz`);
     const order = {database, format, release, path: join(rootPath, 'exports', fileName)};
     const overwrite = settings.get('overwrite') === true || settings.get('overwrite') === 'true';
+    // The file may be of another database.
+    if (overwrite && !who.root) {
+      throw new Refusal('security.root-only', 'Only root user may overwrite what was exported');
+    }
     const report = await exportDatabase(
       sessionOf(who, database),
       {...order, overwrite},

@@ -114,12 +114,24 @@ test('an export tells no type that whoever asks may not read', async () => {
   assert.equal((await run('EXPORT DATABASE file://all.jsonl.tgz')).status, 200);
 });
 
+test('an export overwrites none of others', async () => {
+  await server.ask('/server', {body: {command: 'create database own'}});
+  const databases = {own: ['admin']};
+  const user = {name: 'owner', password: 'owner-pass', databases};
+  assert.ok((await server.ask('/server/users', {body: user})).status < 300);
+  const overwriting = 'EXPORT DATABASE file://all.jsonl.tgz WITH overwrite = true';
+  const refused = await run(overwriting, 'owner', 'own');
+  assert.equal(refused.status, 403, refused.text);
+  assert.match(refused.text, /overwrite/);
+  assert.equal((await run('EXPORT DATABASE file://own.jsonl.tgz', 'owner', 'own')).status, 200);
+});
+
 test('M9: files without a folder are imported for root alone', async () => {
   const path = join(server.process.root, 'secret.jsonl');
   writeFileSync(path, record('Doc', {name: 'a file'}));
-  const refused = await run(`IMPORT DATABASE file://${path}`, 'mover');
+  const refused = await run(`IMPORT DATABASE 'file://${path}'`, 'mover');
   assert.equal(refused.status, 403, refused.text);
-  assert.equal((await run(`IMPORT DATABASE file://${path}`)).status, 200);
+  assert.equal((await run(`IMPORT DATABASE 'file://${path}'`)).status, 200);
 });
 
 test('triggers and views of a dump belong to whoever imports it', async () => {
