@@ -19,6 +19,7 @@ import {ServerEvents} from '#server/monitoring/server-events.ts';
 import {Telemetry} from '#server/monitoring/telemetry.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
+import type {ProtocolServer} from '#server/listeners/stream-listener.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
 import {createBatchHandler} from '#server/protocols/http/routes/batch.ts';
 import type {Principal} from '#server/security/principal.ts';
@@ -190,8 +191,9 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     replicaHealth: watch?.health,
     ownTroubles: watch && (() => watch.troubles),
   });
+  const protocols: readonly ProtocolServer[] = [http];
   const host = given.get('svc.server.httpIncomingHost');
-  const {port, secure} = await listenBeside(http, given, parts, means);
+  const {port, secure} = await listenBeside(http, protocols, parts, {...means, given});
   followEngine(given, parts, services);
   logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
   services.administration.start();
@@ -226,7 +228,8 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       await endWarmup?.();
       secure?.end();
       await parts.cluster?.stepDown();
-      await http.close(given.get('svc.server.shutdownTimeout'));
+      const graceMs = given.get('svc.server.shutdownTimeout');
+      await Promise.all(protocols.map(one => one.close(graceMs)));
       await telemetry.end();
       services.administration.end();
       services.agents?.close();
@@ -379,9 +382,9 @@ function warnOfMetrics(given: Settings, logger: Logger): void {
 /** Takes the ports over from what answered there while this server started. */
 async function listenBeside(
   http: HttpServer,
-  given: Settings,
+  protocols: readonly ProtocolServer[],
   {front, trust, logger}: Parts,
-  means: StartDependencies,
+  {given, ...means}: StartDependencies & {readonly given: Settings},
 ): Promise<{readonly port: number; readonly secure: SecureListening | undefined}> {
   const {keyStore, port, securePort} = front;
   const host = given.get('svc.server.httpIncomingHost');
@@ -390,7 +393,7 @@ async function listenBeside(
   if (keyStore !== undefined && securePort !== undefined) {
     const ports = given.get('svc.server.httpsIncomingPort');
     await http.listenSecurely(host, ports, keyStore.options, securePort);
-    const endKeys = keyStore.watch(means, keys => http.renew(keys));
+    const endKeys = keyStore.watch(means, keys => protocols.forEach(one => one.renew(keys)));
     const endTrust = trust.watch({...means, logger});
     secure = {port: securePort, end: () => [endKeys, endTrust].forEach(end => end())};
   }

@@ -22,6 +22,7 @@ import type {Figures} from '#server/monitoring/figures.ts';
 import {uuidOf} from '#server/platform/uuid.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {Acceptors} from '#server/listeners/acceptors.ts';
+import type {ListenAddress, ProtocolServer} from '#server/listeners/stream-listener.ts';
 import {agentRoutes} from './routes/agents.ts';
 import {apiTokenRoutes} from './routes/api-tokens.ts';
 import {answerBroken} from './raw-http/broken-request.ts';
@@ -59,7 +60,7 @@ export type BatchHandler = (
   database: string,
 ) => Promise<void>;
 
-export interface HttpServer {
+export interface HttpServer extends ProtocolServer {
   /**
    * Listens on the first free port of a range and returns it; 0 lets the system choose.
    *
@@ -78,13 +79,6 @@ export interface HttpServer {
     keys: SecureContextOptions,
     beside?: number,
   ): Promise<number>;
-  /** Connections from now on get these certificates. */
-  renew(keys: SecureContextOptions): void;
-  /**
-   * Takes no more connections, lets running requests end for `graceMs`, then breaks them off.
-   * Resolves when every connection is gone.
-   */
-  close(graceMs: number): Promise<void>;
   /** Requests that the raw HTTP path has answered. */
   readonly laneAnswers: number;
   /** The metric families of every part of the server at this moment. */
@@ -144,15 +138,19 @@ export function createHttpServer(
   const plain = new Listener(parts, createServer(serverOptions(context)));
   context.acceptors['http'] = plain.acceptors;
   let secure: Listener<SecureServer> | undefined;
+  const addresses: ListenAddress[] = [];
   const listeners = (): readonly Listener[] => (secure === undefined ? [plain] : [plain, secure]);
   return {
     get laneAnswers() {
       return listeners().reduce((sum, {rawHttp}) => sum + rawHttp.answered, 0);
     },
+    addresses,
     figures: () => allFigures(context),
     async listen(host, ports, beside) {
-      context.ports['http'] = await listenOn(plain.acceptors, {host, ports, beside});
-      return context.ports['http'];
+      const port = await listenOn(plain.acceptors, {host, ports, beside});
+      context.ports['http'] = port;
+      addresses.push({host, port, isSecure: false});
+      return port;
     },
     async listenSecurely(host, ports, keys, beside) {
       // HTTP/2 is not offered: docs/design/0055-multiplexed-http.md.
@@ -160,8 +158,10 @@ export function createHttpServer(
       const server = createSecureServer({...serverOptions(context), handshakeTimeout, ...keys});
       secure = new Listener(parts, server, 'secureConnection');
       context.acceptors['https'] = secure.acceptors;
-      context.ports['https'] = await listenOn(secure.acceptors, {host, ports, beside});
-      return context.ports['https'];
+      const port = await listenOn(secure.acceptors, {host, ports, beside});
+      context.ports['https'] = port;
+      addresses.push({host, port, isSecure: true});
+      return port;
     },
     renew: keys => secure?.server.setSecureContext(keys),
     async close(graceMs) {
