@@ -139,12 +139,14 @@ export const effects: Readonly<Record<string, Rows>> = {
     'svc.server.restoreImportAllowLocalUrls': 'a file of this machine is imported',
   },
   'server/node/backup/backup.e2e.test.ts': {'svc.server.sampleDatabase': 'it has its data'},
+  'server/node/cluster/orders.slow.test.ts': {
+    'svc.server.httpIncomingPort': 'a port that answers',
+    'svc.server.httpIncomingHost': 'an address that answers',
+  },
   'server/node/start-front.e2e.test.ts': {
     'svc.ssl.enabled': 'HTTPS answers',
     'svc.ssl.keyStore': 'with this certificate',
     'svc.server.httpsIncomingPort': 'at this port',
-    'svc.server.httpIncomingPort': 'a port that answers',
-    'svc.server.httpIncomingHost': 'an address that answers',
     'svc.server.readinessRequiresHA': 'not ready while the cluster forms',
     'svc.ha.enabled': 'a server waits for its cluster',
     'svc.server.name': 'who it is in the list',
