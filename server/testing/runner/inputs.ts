@@ -26,7 +26,6 @@ const reading = (
   'access copyFile createReadStream exists lstat open openAsBlob opendir ' +
   'readFile readdir readlink realpath stat'
 ).split(' ');
-const walking = ['cp', 'glob'];
 const starting = ['exec', 'execFile', 'fork', 'spawn'];
 const systemFolders = ['/dev/', '/proc/', '/sys/'];
 
@@ -81,7 +80,8 @@ export function noteInputs(to: string, root: string): (path: string) => void {
   };
   for (const module of [fs, fs.promises] as unknown as Record<string, Unknown>[]) {
     watchCalls(module, reading, noteRead);
-    watchCalls(module, walking, () => note(everything));
+    watchCalls(module, ['cp'], from => noteRead(from, {recursive: true}));
+    watchCalls(module, ['glob'], () => note(everything));
   }
   watchCalls(childProcess as unknown as Record<string, Unknown>, starting, () => note(everything));
   workerThreads.Worker = class extends Worker {
