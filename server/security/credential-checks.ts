@@ -84,14 +84,14 @@ export class CredentialChecks {
   /**
    * The user of a name and a password. A promise unless they were right a short while ago.
    *
-   * A refusal comes late (`svc.security.failureDelay`) and behind others, whatever its reason: who
-   * guesses waits between two guesses, and takes next to nothing from others meanwhile.
+   * A refusal comes late (`svc.security.failureDelay`) and behind others of its address, whatever
+   * its reason: who guesses waits between two guesses, and takes next to nothing from others.
    *
    * @param source - Address that they come from; empty for a connection that is trusted already.
    * @throws {Refusal} `security.unauthenticated`, `security.locked`, `admission.full`.
    */
   authenticate(user: string, password: string, source = ''): Principal | Promise<Principal> {
-    if (this.#lockout.isLocked(user, source)) return this.#refuse(locked());
+    if (this.#lockout.isLocked(user, source)) return this.#refuse(locked(), source);
     const key = hash('sha256', `${this.#verifiedKey}${user}\u0000${password}`, 'base64');
     const verified = this.#verifiedAt(key);
     if (verified !== undefined) return verified;
@@ -103,7 +103,7 @@ export class CredentialChecks {
       .finally(() => {
         if (this.#underCheck.get(shared) === check) this.#underCheck.delete(shared);
       })
-      .catch((reason: unknown) => this.#refuse(reason));
+      .catch((reason: unknown) => this.#refuse(reason, source));
     this.#underCheck.set(shared, check);
     return check;
   }
@@ -123,7 +123,9 @@ export class CredentialChecks {
         return this.#saltedPassword(name, stored ?? '');
       },
       decide: (name, isProven) =>
-        this.#decided({name, source, isProven, stored}).catch(reason => this.#refuse(reason)),
+        this.#decided({name, source, isProven, stored}).catch((reason: unknown) =>
+          this.#refuse(reason, source),
+        ),
     });
   }
 
@@ -159,12 +161,12 @@ export class CredentialChecks {
     const {users} = this.#options;
     const isUser = name !== undefined && users.passwordHashOf(name) !== undefined;
     const found = isUser ? users.principalOf(name) : undefined;
-    return found ?? this.#refuse(notValid());
+    return found ?? this.#refuse(notValid(), '');
   }
 
-  async #refuse(reason: unknown): Promise<never> {
+  async #refuse(reason: unknown, source: string): Promise<never> {
     const delay = this.#options.settings().get('svc.security.failureDelay');
-    if (delay > 0) await this.#refusals.after(delay);
+    if (delay > 0) await this.#refusals.after(delay, source);
     throw reason;
   }
 

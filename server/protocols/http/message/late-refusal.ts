@@ -38,7 +38,7 @@ export function heldBack(
 ): Promise<void> | undefined {
   if (caller === undefined || caller.root || isStopping) return undefined;
   const delay = settings.get('svc.security.failureDelay');
-  return delay === 0 ? undefined : lateTurns.after(delay);
+  return delay === 0 ? undefined : lateTurns.after(delay, caller.name);
 }
 
 /** What tells the member that relayed a request to wait with the refusal; flat. */
