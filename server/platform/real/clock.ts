@@ -6,6 +6,7 @@
  */
 import {randomFillSync} from 'node:crypto';
 import type {Clock, Random, Timers} from '../clock.ts';
+import {Turns} from './turns.ts';
 
 export function createClock(): Clock {
   return {
@@ -36,12 +37,16 @@ export function createRandom(): Random {
 
 /** Timers do not keep the process alive: what must be awaited is awaited by its owner. */
 export function createTimers(): Timers {
+  const turns = new Turns(
+    () => performance.now(),
+    task => void setImmediate(task),
+  );
   return {
     after(delayMs, task) {
       const timer = setTimeout(task, delayMs);
       timer.unref();
       return () => clearTimeout(timer);
     },
-    yield: () => new Promise(resolve => setImmediate(resolve)),
+    yield: () => turns.next(),
   };
 }
