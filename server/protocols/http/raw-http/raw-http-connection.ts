@@ -208,10 +208,10 @@ export class RawHttpConnection implements StatementHead {
     const begunAt = this.context.options.clock.monotonic();
     this.#begunAt = begunAt;
     const {traces} = this.context.options;
-    const begin = (trace: RequestTrace | undefined): void =>
-      this.#attempt({known, bytes, begunAt, attempts: 1, trace});
-    if (traces === undefined) begin(undefined);
-    else traces.within(undefined, begin);
+    if (traces === undefined) {
+      return this.#attempt({known, bytes, begunAt, attempts: 1, trace: undefined});
+    }
+    traces.within(undefined, trace => this.#attempt({known, bytes, begunAt, attempts: 1, trace}));
   }
 
   #attempt(request: UnderWay): void {
