@@ -67,20 +67,22 @@ export class BulkKeys {
     this.#bytes.clear();
     this.#places = [];
     for (const index of indexes) this.#make(this.#planOf(index), record);
-    const unique: UniqueKey[] = [];
-    const {workspace} = this.#draft.context;
+    const {indexes: limits} = this.#draft.context.workspace;
+    for (const {plan, keyStart, keyEnd} of this.#places) {
+      limits.requireFit(plan.index, keyEnd - keyStart);
+    }
+    const before = entry.uniqueKeys.length;
     for (const {plan, isUnique, keyStart, keyEnd} of this.#places) {
-      workspace.indexes.requireFit(plan.index, keyEnd - keyStart);
       if (!isUnique) continue;
       const text = this.#text(keyStart, keyEnd);
       const {index, declared} = plan;
       const key = new UniqueKey({index, declared, text, rid: record.rid, line});
-      if (entry.operations.uniqueKeys.has(text)) throw duplicate(entry, key);
-      unique.push(key);
-    }
-    for (const key of unique) {
-      entry.operations.uniqueKeys.add(key.text);
-      entry.uniqueKeys.push(key);
+      const holder = claim(entry, key);
+      if (holder === undefined || holder === record.rid) continue;
+      for (const {text: claimed} of entry.uniqueKeys.splice(before)) {
+        entry.operations.uniqueKeys.delete(claimed);
+      }
+      throw withLine(duplicateRefusal(index.name, valuesText(key.values), holder), line);
     }
     this.#put(entry);
   }
@@ -159,8 +161,13 @@ function isPlainType(type: DataType | undefined): boolean {
   return type === undefined || type === 'STRING' || isWholeNumberType(type);
 }
 
-function duplicate(entry: BulkEntry, key: UniqueKey): unknown {
-  const holder = entry.uniqueKeys.find(({text}) => text === key.text);
-  const rid = holder?.rid ?? key.rid;
-  return withLine(duplicateRefusal(key.index.name, valuesText(key.values), rid), key.line);
+/** Notes the key as one of the entry; the record that has it already, if one does. */
+function claim(entry: BulkEntry, key: UniqueKey): Rid | undefined {
+  const {uniqueKeys} = entry.operations;
+  const before = uniqueKeys.size;
+  // One look into a large set, not two: asking first costs as much as adding.
+  uniqueKeys.add(key.text);
+  if (uniqueKeys.size === before) return entry.uniqueKeys.find(({text}) => text === key.text)?.rid;
+  entry.uniqueKeys.push(key);
+  return undefined;
 }

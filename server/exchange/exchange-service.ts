@@ -339,7 +339,7 @@ export class ExchangeService implements Transfers {
     const {sourceReader, settings, keep} = this.#options;
     const readsEverywhere = isCommand && this.#commandsReadEverywhere;
     // Who imports may change security: whoever calls has asked.
-    const asker = {mayReadFiles: true, isRoot: who.root, readsEverywhere, memory: keep(who)};
+    const asker = {mayReadFiles: true, isRoot: who.root, readsEverywhere, keep: () => keep(who)};
     const sources = new RequestSources(sourceReader, settings, asker);
     try {
       const source = await openAddress(from, sources, this.newPath());

@@ -21,8 +21,8 @@ export interface Asker {
   readonly isRoot: boolean;
   /** All files and networks are open to it, whatever the rules of LOAD CSV are. */
   readonly readsEverywhere?: boolean;
-  /** Where what was fetched counts; absent: nowhere, since it is not kept for a statement. */
-  readonly memory?: KeptHolder;
+  /** Begins to count what is fetched; absent: that is not kept for a statement. */
+  readonly keep?: () => KeptHolder;
 }
 
 export class RequestSources implements Sources {
@@ -33,6 +33,7 @@ export class RequestSources implements Sources {
    * What was fetched, keyed by address; made for the first one, since hardly a statement has any.
    */
   #fetched: Map<string, Uint8Array> | undefined;
+  #kept: KeptHolder | undefined;
 
   constructor(reader: SourceReader, settings: () => Settings, asker: Asker) {
     this.#reader = reader;
@@ -43,7 +44,7 @@ export class RequestSources implements Sources {
   /** Lets go of what was fetched. Idempotent. */
   close(): void {
     this.#fetched = undefined;
-    this.#asker.memory?.close();
+    this.#kept?.close();
   }
 
   open(source: string): Iterable<Uint8Array> {
@@ -98,8 +99,8 @@ export class RequestSources implements Sources {
       bytesMax: settings.get('svc.opencypher.loadCsv.maxRemoteSize'),
       timeoutMs,
     });
-    const {memory} = this.#asker;
-    memory?.resize(memory.bytes + bytes.length);
+    this.#kept ??= this.#asker.keep?.();
+    this.#kept?.resize(this.#kept.bytes + bytes.length);
     this.#fetched.set(address, bytes);
   }
 }

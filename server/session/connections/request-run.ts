@@ -71,7 +71,7 @@ export class RequestRun implements StatementContext {
     this.#sources ??= new RequestSources(sourceReader, settings, {
       mayReadFiles: this.access.allows('updateSecurity'),
       isRoot: this.principal.root,
-      memory: memory.holder(this.guard?.user),
+      keep: () => memory.holder(this.guard?.user),
     });
     return this.#sources;
   }

@@ -704,3 +704,27 @@ test('M3: one user has a share of the batches that run at once, root has a place
     for (const socket of waiting) socket.destroy();
   }
 });
+
+test('a record refused for one of its unique keys leaves none of the others taken', async () => {
+  const database = await newDatabase();
+  for (const statement of [
+    'CREATE VERTEX TYPE Two',
+    'CREATE PROPERTY Two.a INTEGER',
+    'CREATE PROPERTY Two.b INTEGER',
+    'CREATE PROPERTY Two.tags LIST OF INTEGER',
+    'CREATE INDEX ON Two (a) UNIQUE',
+    'CREATE INDEX ON Two (b) UNIQUE',
+    'CREATE INDEX ON Two (tags BY ITEM) UNIQUE',
+  ]) {
+    await command(database, statement);
+  }
+  const two = (a: number, b: number, tags: readonly number[]): string =>
+    `{"@type":"v","@class":"Two","a":${a},"b":${b},"tags":${JSON.stringify(tags)}}\n`;
+  const refused = await post(`/batch/${database}`, two(1, 1, [1, 1]) + two(2, 1, [2]));
+  assert.equal(refused.status, 409, refused.text);
+  assert.match(refused.text, /line 2/);
+  assert.equal(await countOf(database, 'Two'), 1);
+  const stored = await post(`/batch/${database}`, two(2, 2, [2, 2]) + two(3, 3, []));
+  assert.equal(stored.status, 200, stored.text);
+  assert.equal(await countOf(database, 'Two'), 3);
+});
