@@ -68,8 +68,13 @@ export async function bulkEdges(report: Report, options: BenchOptions): Promise<
 
 /** Loads the large graph of W4 and W5; the seconds that each million of its edges took. */
 export async function loadLarge(target: Target): Promise<readonly number[]> {
+  return loadGraph(target, rmatEdges(large.vertices, large.edges, large.seed));
+}
+
+/** Loads a graph into a fresh database, as `loadLarge` does. */
+export async function loadGraph(target: Target, edges: EdgeList): Promise<readonly number[]> {
   await prepare(target, database, schema);
-  return load(target, rmatEdges(large.vertices, large.edges, large.seed));
+  return load(target, edges);
 }
 
 async function besideReference(report: Report, options: BenchOptions): Promise<void> {

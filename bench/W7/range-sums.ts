@@ -15,21 +15,22 @@ import type {BenchOptions} from '../bench-options.ts';
 
 /** Enough that neither side's caches hold a query by chance, few enough to be ready in a minute. */
 const records = 250_000;
-const rows = 1_000;
+/** The neighbours that one query sums. */
+export const rows = 1_000;
 const clients = 4;
 const rowsPerDelete = 10_000;
 const database = 'bench';
 
 /** `Covered` has an index on (k, v), `Plain` on k alone, of `Halved` every other k was deleted. */
 const types = ['Covered', 'Plain', 'Halved'] as const;
-type TypeName = (typeof types)[number];
+export type TypeName = (typeof types)[number];
 
 interface Rate {
   readonly perSecond: number;
   readonly cpuMicrosPerOp: number;
 }
 
-const sumOf = (type: TypeName, width: number): string =>
+export const sumOf = (type: TypeName, width: number): string =>
   `SELECT sum(v) AS s FROM ${type} WHERE k BETWEEN :k AND :k + ${width - 1}`;
 
 export async function rangeSums(report: Report, options: BenchOptions): Promise<void> {
@@ -51,20 +52,7 @@ export async function rangeSums(report: Report, options: BenchOptions): Promise<
 const valueOf = (k: number): number => (k * 611_953) % 1_000_000;
 
 async function fill(target: Target): Promise<void> {
-  await prepare(
-    target,
-    database,
-    types.flatMap(type => [
-      `CREATE VERTEX TYPE ${type}`,
-      `CREATE PROPERTY ${type}.k LONG`,
-      `CREATE PROPERTY ${type}.v LONG`,
-      `CREATE INDEX ON ${type} (${type === 'Plain' ? 'k' : 'k, v'}) NOTUNIQUE`,
-    ]),
-  );
-  for (const type of types) {
-    const counts = await target.client.batch(database, lines(type), {query: {idMapping: false}});
-    assert.equal(counts.verticesCreated, records);
-  }
+  await fillTypes(target, types, records);
   for (let from = 0; from < records; from += rowsPerDelete) {
     await target.client.command(
       database,
@@ -73,9 +61,32 @@ async function fill(target: Target): Promise<void> {
   }
 }
 
-async function* lines(type: TypeName): AsyncGenerator<string> {
+/** Makes types of so many records, with the index that the name of each says. */
+export async function fillTypes(
+  target: Target,
+  names: readonly TypeName[],
+  count: number,
+): Promise<void> {
+  await prepare(
+    target,
+    database,
+    names.flatMap(type => [
+      `CREATE VERTEX TYPE ${type}`,
+      `CREATE PROPERTY ${type}.k LONG`,
+      `CREATE PROPERTY ${type}.v LONG`,
+      `CREATE INDEX ON ${type} (${type === 'Plain' ? 'k' : 'k, v'}) NOTUNIQUE`,
+    ]),
+  );
+  for (const type of names) {
+    const query = {idMapping: false};
+    const counts = await target.client.batch(database, lines(type, count), {query});
+    assert.equal(counts.verticesCreated, count);
+  }
+}
+
+async function* lines(type: TypeName, count: number): AsyncGenerator<string> {
   const linesAtOnce = 1_000;
-  for (let from = 0; from < records; from += linesAtOnce) {
+  for (let from = 0; from < count; from += linesAtOnce) {
     let chunk = '';
     for (let k = from; k < from + linesAtOnce; k += 1) {
       chunk += `{"@type":"v","@class":"${type}","@id":"${k}","k":${k},"v":${valueOf(k)}}\n`;

@@ -27,13 +27,13 @@ interface Rate {
   readonly cpuMicrosPerOp: number;
 }
 
-interface Question {
+export interface Question {
   readonly name: string;
   readonly sql: string;
   readonly postgresql: string;
 }
 
-const questions: readonly Question[] = [
+export const questions: readonly Question[] = [
   {
     name: 'filter and sum',
     sql: 'SELECT sum(v) AS s FROM Fact WHERE v BETWEEN 250000 AND 750000',
@@ -52,7 +52,7 @@ export async function scans(report: Report, options: BenchOptions): Promise<void
   const ours = await startSvc();
   try {
     await fillPostgreSql(postgresql);
-    await fill(ours);
+    await fillFacts(ours, records);
     for (const question of questions) {
       await compare(ours, postgresql, question);
       await cold(report, options, {ours, postgresql, question});
@@ -68,7 +68,8 @@ export async function scans(report: Report, options: BenchOptions): Promise<void
 const groupOf = (id: number): number => (id * 7_919) % groups;
 const valueOf = (id: number): number => (id * 611_953) % values;
 
-async function fill(target: Target): Promise<void> {
+/** Makes the type that is scanned, of so many records. */
+export async function fillFacts(target: Target, count: number): Promise<void> {
   await prepare(target, database, [
     'CREATE VERTEX TYPE Fact',
     'CREATE PROPERTY Fact.id LONG',
@@ -76,13 +77,13 @@ async function fill(target: Target): Promise<void> {
     'CREATE PROPERTY Fact.v LONG',
     'CREATE INDEX ON Fact (id) UNIQUE',
   ]);
-  const counts = await target.client.batch(database, lines(), {query: {idMapping: false}});
-  assert.equal(counts.verticesCreated, records);
+  const counts = await target.client.batch(database, lines(count), {query: {idMapping: false}});
+  assert.equal(counts.verticesCreated, count);
 }
 
-async function* lines(): AsyncGenerator<string> {
+async function* lines(count: number): AsyncGenerator<string> {
   const linesAtOnce = 1_000;
-  for (let from = 0; from < records; from += linesAtOnce) {
+  for (let from = 0; from < count; from += linesAtOnce) {
     let chunk = '';
     for (let id = from; id < from + linesAtOnce; id += 1) {
       const properties = `"id":${id},"g":${groupOf(id)},"v":${valueOf(id)}`;

@@ -1,6 +1,7 @@
 /**
  * Two checkouts of Svc beside each other, what is changed against what was before: point reads,
- * durable inserts, a bulk load, starts, and durable inserts on three members.
+ * durable inserts, a bulk load, hops, ranges and scans, starts, and durable inserts on three
+ * members.
  *
  * `make bench CLASS=pairs BASE=../before`; the other checkout has its packages and was built. Both
  * servers run at once and are driven in turns, each round in the other order, so that a machine
@@ -14,39 +15,16 @@ import {startSvcBench, SvcPuts} from '../peers/clusters.ts';
 import {startSvc} from '../peers/svc.ts';
 import {measure, prepare, type Target} from '../peers/target.ts';
 import {memoryOf, warmUp} from '../processes.ts';
-import type {Figure, Report} from '../report.ts';
+import type {Report} from '../report.ts';
 import type {BenchOptions} from '../bench-options.ts';
+import {largerReads} from './larger-reads.ts';
+import {add, inTurns, type Pair, type Side} from './turns.ts';
 
 const database = 'bench';
 const records = 100_000;
 const pad = 'x'.repeat(100);
 const keysOfClient = 1_000_000;
 const idleMillis = 3_000;
-/** Worse than this share of what was before is a loss. */
-const rateMin = 0.95;
-const timeMax = 1.05;
-
-/** One side of a pair: how it does one round of something. */
-interface Side<T> {
-  readonly round: () => Promise<T>;
-}
-
-interface Sides<T> {
-  readonly ours: Side<T>;
-  readonly theirs: Side<T>;
-}
-
-/** Rounds of both sides, each the other way round than the one before. */
-async function inTurns<T>(rounds: number, {ours, theirs}: Sides<T>): Promise<[T[], T[]]> {
-  const mine: T[] = [];
-  const others: T[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    if (round % 2 === 0) mine.push(await ours.round());
-    others.push(await theirs.round());
-    if (round % 2 === 1) mine.push(await ours.round());
-  }
-  return [mine, others];
-}
 
 /** `make bench CLASS=pairs BASE=../before`. */
 export async function pairs(report: Report, options: BenchOptions): Promise<void> {
@@ -94,12 +72,6 @@ export async function metricsOnAndOff(report: Report, options: BenchOptions): Pr
   await insertsAndReads(report, options, {ours, theirs, peer: 'metrics off'});
 }
 
-interface Pair {
-  readonly ours: Target;
-  readonly theirs: Target;
-  readonly peer: string;
-}
-
 const before = 'the commit before';
 
 async function single(report: Report, options: BenchOptions, program: string): Promise<void> {
@@ -108,7 +80,9 @@ async function single(report: Report, options: BenchOptions, program: string): P
   started.defer(ours.dispose);
   const theirs = await startSvc({program});
   started.defer(theirs.dispose);
-  await insertsAndReads(report, options, {ours, theirs, peer: before});
+  const pair = {ours, theirs, peer: before};
+  await insertsAndReads(report, options, pair);
+  await largerReads(report, options, pair);
 }
 
 async function insertsAndReads(report: Report, options: BenchOptions, pair: Pair): Promise<void> {
@@ -252,24 +226,4 @@ async function replicated(report: Report, options: BenchOptions, program: string
     const sides = {ours: side(ours), theirs: side(theirs)};
     add(report, point, 'ops/s', before, await inTurns(options.rounds, sides));
   }
-}
-
-function add(
-  report: Report,
-  point: string,
-  unit: Figure['unit'],
-  peer: string,
-  [ours, theirs]: readonly [readonly number[], readonly number[]],
-): void {
-  const isRate = unit.endsWith('/s');
-  report.add({
-    class: 'pairs',
-    point,
-    unit,
-    ours,
-    peer,
-    theirs,
-    durability: 'fsync both',
-    gate: isRate ? {at: 'least', bound: rateMin} : {at: 'most', bound: timeMax},
-  });
 }
