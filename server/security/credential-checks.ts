@@ -10,7 +10,7 @@ import {hash} from 'node:crypto';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
-import {LateTurns} from './late-turns.ts';
+import {LateTurns, type Pace} from './late-turns.ts';
 import {type AttemptOutcome, Lockout} from './lockout.ts';
 import {keyBytes, parseStored, type PasswordHasher} from './passwords.ts';
 import type {Principal} from './principal.ts';
@@ -48,6 +48,9 @@ const renewedMs = 10_000;
 /** Guesses at API tokens are counted by as much of them. */
 const tokenPrefixLength = 11;
 
+/** Two a second for one address: what they take of others must not be felt. */
+const paceOfRefusals: Pace = {gapMs: 50, gapOfAskerMs: 500, waitMsMax: 15_000};
+
 export class CredentialChecks {
   readonly #options: CredentialChecksOptions;
   readonly #lockout: Lockout;
@@ -61,7 +64,7 @@ export class CredentialChecks {
   constructor(options: CredentialChecksOptions) {
     this.#options = options;
     this.#lockout = new Lockout(options.clock);
-    this.#refusals = new LateTurns(options);
+    this.#refusals = new LateTurns({...options, pace: paceOfRefusals});
     const key = Buffer.alloc(32);
     options.random.fill(key);
     this.#verifiedKey = key.toString('base64');
@@ -88,24 +91,29 @@ export class CredentialChecks {
    * its reason: who guesses waits between two guesses, and takes next to nothing from others.
    *
    * @param source - Address that they come from; empty for a connection that is trusted already.
+   * @param gone - Aborted when the connection ends: a refusal waits for nobody then.
    * @throws {Refusal} `security.unauthenticated`, `security.locked`, `admission.full`.
    */
-  authenticate(user: string, password: string, source = ''): Principal | Promise<Principal> {
-    if (this.#lockout.isLocked(user, source)) return this.#refuse(locked(), source);
+  authenticate(
+    user: string,
+    password: string,
+    source = '',
+    gone?: () => AbortSignal,
+  ): Principal | Promise<Principal> {
+    if (this.#lockout.isLocked(user, source)) return this.#refuse(locked(), source, gone);
     const key = hash('sha256', `${this.#verifiedKey}${user}\u0000${password}`, 'base64');
     const verified = this.#verifiedAt(key);
     if (verified !== undefined) return verified;
     // An address never waits for, or is counted with, the attempt of another one.
     const shared = `${source} ${key}`;
+    const late = (reason: unknown): Promise<never> => this.#refuse(reason, source, gone);
     const same = this.#underCheck.get(shared);
-    if (same) return same;
-    const check = this.#check({name: user, password, source}, key)
-      .finally(() => {
-        if (this.#underCheck.get(shared) === check) this.#underCheck.delete(shared);
-      })
-      .catch((reason: unknown) => this.#refuse(reason, source));
+    if (same) return same.catch(late);
+    const check = this.#check({name: user, password, source}, key).finally(() => {
+      if (this.#underCheck.get(shared) === check) this.#underCheck.delete(shared);
+    });
     this.#underCheck.set(shared, check);
-    return check;
+    return check.catch(late);
   }
 
   /** Begins a login as `Security.scram` says. */
@@ -164,9 +172,14 @@ export class CredentialChecks {
     return found ?? this.#refuse(notValid(), '');
   }
 
-  async #refuse(reason: unknown, source: string): Promise<never> {
+  /** Tells the refusals that wait, and from now on each at once: the server stops. */
+  endDelays(): void {
+    this.#refusals.end();
+  }
+
+  async #refuse(reason: unknown, source: string, gone?: () => AbortSignal): Promise<never> {
     const delay = this.#options.settings().get('svc.security.failureDelay');
-    if (delay > 0) await this.#refusals.after(delay, source);
+    if (delay > 0) await this.#refusals.after(delay, source, gone?.());
     throw reason;
   }
 

@@ -9,49 +9,95 @@
  */
 import type {Clock, Timers} from '#server/platform/clock.ts';
 
-/** Between two refusals of one asker: an answer takes less than a hundredth of it. */
-const gapOfAskerMs = 100;
-/** With more than so many waiting he is told more often, since clients give up at some point. */
-const askerMsMax = 5_000;
-/** Between two refusals, whoever asked. */
-const gapMs = 5;
+/** How often refusals are told. */
+export interface Pace {
+  /** Between two refusals, whoever asked. */
+  readonly gapMs: number;
+  /** Between two refusals of one asker. */
+  readonly gapOfAskerMs: number;
+  /** With more than so many waiting they are told more often, since clients give up some time. */
+  readonly waitMsMax: number;
+}
+
+export interface LateTurnsOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly pace: Pace;
+}
 
 export class LateTurns {
   readonly #clock: Clock;
   readonly #timers: Timers;
-  /** When the last refusal of each asker is told, as long as it waits. */
+  readonly #pace: Pace;
+  /** When the last refusal of each asker is told, as long as that lies ahead. */
   readonly #lastOf = new Map<string, number>();
-  /** When the next one may be told. */
-  #free = Number.NEGATIVE_INFINITY;
+  /** When the last one is told, whoever asked. */
+  #last = Number.NEGATIVE_INFINITY;
+  /** Ends the wait of each that waits. */
+  readonly #ends = new Set<() => void>();
+  #isOver = false;
 
-  constructor({clock, timers}: {readonly clock: Clock; readonly timers: Timers}) {
+  constructor({clock, timers, pace}: LateTurnsOptions) {
     this.#clock = clock;
     this.#timers = timers;
+    this.#pace = pace;
   }
 
   /**
    * Resolves after the delay, when it is the caller's turn.
    *
    * @param asker - Who is refused, by address or name; empty: nobody whose questions are counted.
+   * @param gone - Aborted when nobody waits for the refusal any more: then it takes no turn.
    */
-  async after(delayMs: number, asker = ''): Promise<void> {
-    await (asker === '' ? this.#wait(delayMs) : this.#behindOthersOf(asker, delayMs));
+  async after(delayMs: number, asker = '', gone?: AbortSignal): Promise<void> {
+    const begun = this.#clock.monotonic();
+    const at = Math.max(begun + delayMs, this.#turnOf(asker, begun));
+    if (asker !== '') this.#lastOf.set(asker, at);
+    if (!(await this.#wait(at - begun, gone))) return;
     const now = this.#clock.monotonic();
-    const turn = Math.max(now, this.#free);
-    this.#free = turn + gapMs;
-    if (turn > now) await this.#wait(turn - now);
+    this.#last = this.#turn(now, this.#last + this.#pace.gapMs);
+    if (this.#last > now) await this.#wait(this.#last - now, gone);
   }
 
-  async #behindOthersOf(asker: string, delayMs: number): Promise<void> {
-    const now = this.#clock.monotonic();
-    const behind = (this.#lastOf.get(asker) ?? Number.NEGATIVE_INFINITY) + gapOfAskerMs;
-    const at = Math.max(now + delayMs, Math.min(behind, now + askerMsMax));
-    this.#lastOf.set(asker, at);
-    await this.#wait(at - now);
-    if (this.#lastOf.get(asker) === at) this.#lastOf.delete(asker);
+  /** Tells all that wait, and from now on each at once: a stop waits for none of them. */
+  end(): void {
+    this.#isOver = true;
+    for (const end of this.#ends) end();
   }
 
-  #wait(ms: number): Promise<void> {
-    return new Promise(resolve => void this.#timers.after(ms, resolve));
+  /** When his other refusals are told. */
+  #turnOf(asker: string, now: number): number {
+    const last = this.#lastOf.get(asker) ?? Number.NEGATIVE_INFINITY;
+    // Whose entry is set again is behind all others, so the first ones are mostly over first.
+    this.#lastOf.delete(asker);
+    for (const [other, at] of this.#lastOf) {
+      if (at > now) break;
+      this.#lastOf.delete(other);
+    }
+    return this.#turn(now, last + this.#pace.gapOfAskerMs);
+  }
+
+  /** The time `behind` others, if that is neither over nor too far. */
+  #turn(now: number, behind: number): number {
+    return Math.max(now, Math.min(behind, now + this.#pace.waitMsMax));
+  }
+
+  /** False: it was ended before its time. */
+  #wait(ms: number, gone: AbortSignal | undefined): Promise<boolean> {
+    if (this.#isOver || gone?.aborted === true) return Promise.resolve(false);
+    return new Promise(resolve => {
+      const finish = (isDue: boolean): void => {
+        this.#ends.delete(end);
+        gone?.removeEventListener('abort', end);
+        resolve(isDue);
+      };
+      const cancel = this.#timers.after(ms, () => finish(true));
+      const end = (): void => {
+        cancel();
+        finish(false);
+      };
+      this.#ends.add(end);
+      gone?.addEventListener('abort', end);
+    });
   }
 }

@@ -7,6 +7,7 @@ import {test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
 import {createRandom} from '#server/platform/real/clock.ts';
+import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import {derivePooled} from './passwords.ts';
 import {Security, type SecurityDocument, type SecurityOptions} from './security.ts';
 import type {Principal} from './principal.ts';
@@ -338,6 +339,36 @@ test('H8: what was verified stays known while it is used, and while others chang
   assert.deepEqual(changed.grants, new Map([['zoo', ['admin']]]));
   pass(5 * 60_000);
   assert.ok(security.authenticate('anna', 'anna-pass') instanceof Promise, 'unused, forgotten');
+});
+
+test('32 who guess from one address are told two a second, a right password at once', async () => {
+  const timers = new ManualTimers();
+  const {security} = setUp({}, {timers, clock: timers});
+  await security.createUser({name: 'anna', password: 'anna-pass', databases});
+  let told = 0;
+  let isOver = false;
+  const guess = async (who: number): Promise<void> => {
+    for (let turn = 0; !isOver; turn += 1) {
+      const pass = `guess-${turn}`;
+      await assert.rejects(async () => security.authenticate(`user${who}`, pass, '10.6.6.6'));
+      told += 1;
+    }
+  };
+  const guessing = Array.from({length: 32}, (_, who) => guess(who));
+  for (const source of ['10.6.6.6', '10.0.0.1']) {
+    const anna = await security.authenticate('anna', 'anna-pass', source);
+    assert.equal(anna.name, 'anna');
+    assert.equal(told, 0);
+  }
+  const seconds = 30;
+  while (timers.now() < seconds * 1_000) {
+    timers.advance(10);
+    await new Promise(resolve => setImmediate(resolve));
+  }
+  assert.ok(told >= seconds && told <= 2.5 * seconds, `${told} were told in ${seconds} s`);
+  isOver = true;
+  security.endDelays();
+  await Promise.all(guessing);
 });
 
 test('M3: no user takes all logins, and a tenth is for root', async () => {

@@ -238,8 +238,13 @@ export class Security {
   }
 
   /** See `CredentialChecks.authenticate`. */
-  authenticate(user: string, password: string, source = ''): Principal | Promise<Principal> {
-    return this.#checks.authenticate(user, password, source);
+  authenticate(
+    user: string,
+    password: string,
+    source = '',
+    gone?: () => AbortSignal,
+  ): Principal | Promise<Principal> {
+    return this.#checks.authenticate(user, password, source, gone);
   }
 
   /**
@@ -299,6 +304,11 @@ export class Security {
     if (found !== undefined) return this.#unlessExpired(found);
     this.#checks.countWrongToken(value, source);
     return undefined;
+  }
+
+  /** Refuses nobody late any more: the server stops. */
+  endDelays(): void {
+    this.#checks.endDelays();
   }
 
   /** What a principal may do in a database; undefined: nothing. Cached until a reload. */

@@ -18,7 +18,7 @@ import type {Administration} from '#server/session/administration.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import type {LocalHealth} from '#server/cluster/local-health.ts';
 import type {ReplicaHealth} from '#server/cluster/replica-health.ts';
-import {LateTurns} from '#server/security/late-turns.ts';
+import {LateTurns, type Pace} from '#server/security/late-turns.ts';
 import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Service} from '#server/session/session.ts';
@@ -61,6 +61,9 @@ const bodyDepthMax = 64;
 
 /** Most values in a request's JSON: parsing more would hold up all others, and take memory. */
 const bodyValuesMax = 2_000_000;
+
+/** A user whose share is used up has other requests that are answered: he is told more often. */
+const paceOfShares: Pace = {gapMs: 5, gapOfAskerMs: 100, waitMsMax: 5_000};
 
 /** The credentials that a connection brought last, and whom they were found to be. */
 export interface KnownCredentials {
@@ -127,7 +130,7 @@ export class HttpContext {
     this.origins = new AllowedOrigins(this.settings.get('svc.server.httpCorsOrigins'));
     const {placement} = options;
     this.gateway = placement && new LeaderGateway(this, placement);
-    this.lateTurns = new LateTurns(options);
+    this.lateTurns = new LateTurns({...options, pace: paceOfShares});
     this.#timings = new RequestTimings(() => options.clock.monotonic());
     this.meters = new Meters({...options, counts: () => this.#timings.counts()});
     const prefix = Buffer.alloc(8);

@@ -166,6 +166,8 @@ export function createHttpServer(
     renew: keys => secure?.server.setSecureContext(keys),
     async close(graceMs) {
       context.isStopping = true;
+      context.lateTurns.end();
+      context.security.endDelays();
       context.meters.end();
       const closed = Promise.all(listeners().map(listener => listener.close()));
       sockets.close();

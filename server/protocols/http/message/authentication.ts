@@ -4,6 +4,7 @@
  * Basic credentials end the name at the first colon only, so a password may hold colons. Failures
  * are 401 and say which part is wrong, never whether a user exists.
  */
+import type {Socket} from 'node:net';
 import {Refusal} from '#server/base/errors.ts';
 import {isApiTokenValue} from '#server/security/api-tokens.ts';
 import type {Principal} from '#server/security/principal.ts';
@@ -55,7 +56,7 @@ export function requireUsers({gateway: membership, security}: HttpContext): void
 /** Works like `authenticate` for the value of the header. */
 export function authenticateSocket(
   context: HttpContext,
-  socket: object,
+  socket: Socket,
   value: string,
 ): Principal | Promise<Principal> {
   const space = value.indexOf(' ');
@@ -75,12 +76,12 @@ export function bearerToken(exchange: Exchange): string | undefined {
 /** Basic credentials are looked at once for a connection, as long as they stay good. */
 function basicOnce(
   context: HttpContext,
-  {socket, value, encoded}: Readonly<{socket: object; value: string; encoded: string}>,
+  {socket, value, encoded}: Readonly<{socket: Socket; value: string; encoded: string}>,
 ): Principal | Promise<Principal> {
   const {generation} = context.security;
   const known = context.credentials.get(socket);
   if (known?.value === value && known.generation === generation) return known.principal;
-  const found = basic(context, encoded, sourceOf(socket));
+  const found = basic(context, encoded, socket);
   if (!(found instanceof Promise)) {
     context.credentials.set(socket, {value, principal: found, generation});
   }
@@ -88,20 +89,21 @@ function basicOnce(
 }
 
 /** The address at the other end, by which attempts are counted. */
-function sourceOf(socket: object): string {
-  const {remoteAddress} = socket as {readonly remoteAddress?: unknown};
-  return typeof remoteAddress === 'string' ? remoteAddress : '';
+function sourceOf({remoteAddress = ''}: Socket): string {
+  return remoteAddress;
 }
 
 function basic(
   context: HttpContext,
   encoded: string,
-  source: string,
+  socket: Socket,
 ): Principal | Promise<Principal> {
   const decoded = Buffer.from(encoded, 'base64').toString('utf8');
   const colon = decoded.indexOf(':');
   if (colon < 0) throw unauthenticated('Basic authentication error');
-  return context.security.authenticate(decoded.slice(0, colon), decoded.slice(colon + 1), source);
+  const [user, password] = [decoded.slice(0, colon), decoded.slice(colon + 1)];
+  const gone = (): AbortSignal => context.connectionSignal(socket);
+  return context.security.authenticate(user, password, sourceOf(socket), gone);
 }
 
 function bearer(
