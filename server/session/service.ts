@@ -576,10 +576,10 @@ export class SessionService implements Service {
     if (database === undefined) return [];
     const {work, schema} = this.#databases.of(database);
     const types = [...schema.catalog.types];
-    // Its figures count records of any type.
+    // Its figures count records of any type, and its steps name some.
     return types.every(type => access.allowsOnType('readRecord', type.name))
       ? work.list()
-      : work.list().map(inPercent);
+      : work.list().map(withoutTypes);
   }
 
   /**
@@ -673,11 +673,12 @@ export class SessionService implements Service {
   }
 }
 
-/** How far work is, without how much it is. */
-function inPercent(work: WorkProgress): WorkProgress {
+/** Work as somebody may see it who may not read all that it is about: in percent. */
+function withoutTypes(work: WorkProgress): WorkProgress {
   const {done, total} = work;
-  if (total === undefined) return {...work, done: 0};
-  return {...work, done: total === 0 ? 100 : Math.floor((100 * done) / total), total: 100};
+  const unnamed = {...work, stepName: work.operation};
+  if (total === undefined) return {...unnamed, done: 0};
+  return {...unnamed, done: total === 0 ? 100 : Math.floor((100 * done) / total), total: 100};
 }
 
 /** What every run of a statement shares. */

@@ -570,6 +570,10 @@ test('a running query is listed by its tag and can be ended', async () => {
   };
   while ((await list()).length === 0);
   const [row] = await list();
+  const as = 'anna:anna-pass';
+  assert.deepEqual((await world.command('list queries', {as})).json, {result: []});
+  const others = await world.command(`terminate query ${row?.id}`, {as});
+  assert.deepEqual(others.json, {result: {id: row?.id, status: 'not found'}});
   const ended = await world.command('terminate queries tag night job');
   assert.deepEqual(ended.json, {result: [{id: row?.id, status: 'terminated'}]});
   assert.equal((await hanging).status, 409);

@@ -48,6 +48,10 @@ for (const kind of ['UNIQUE', 'NOTUNIQUE', 'UNIQUE_HASH', 'NOTUNIQUE_HASH']) {
         assert.ok(total !== undefined && done <= total + writes + 1);
         shown.add(done);
       }
+      const stranger = {name: 'eve', root: false, grants: new Map([[database.name, ['none']]])};
+      for (const {stepName, total} of world.service.progress(stranger, database.name)) {
+        assert.deepEqual([stepName, total], ['build index', 100], 'who may not read T');
+      }
     };
     for (let k = rows; !isDone; k += 1) {
       await database.run(`INSERT INTO T SET k = ${k}, n = 7`);
