@@ -3,11 +3,17 @@
  * database stops nothing.
  */
 import assert from 'node:assert/strict';
-import {mkdirSync, readdirSync, statSync, writeFileSync} from 'node:fs';
+import {mkdirSync, readdirSync, readFileSync, statSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
 import {Client} from '#server/client/client.ts';
-import {freePort, startServer, temporaryRoot} from '#server/testing/worlds/server-process.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
+import {
+  freePort,
+  runSvc,
+  startServer,
+  temporaryRoot,
+} from '#server/testing/worlds/server-process.ts';
 
 test('M7, M10: all files are its ownerâ€™s alone, and lost+found is passed over', async () => {
   const root = temporaryRoot('files');
@@ -79,6 +85,65 @@ test('M7: so are backups, exports, imports, settings, indexes and the profilerâ€
       );
     }
   } finally {
+    client.close();
+  }
+});
+
+test('users and groups that are written into their files count at once', async () => {
+  const root = temporaryRoot('written-files');
+  const port = await freePort();
+  await using server = await startServer({root, port});
+  const client = server.client();
+  const anna = new Client({
+    url: server.url,
+    credentials: {kind: 'basic', user: 'anna', password: 'anna-pass-word'},
+  });
+  const users = join(root, 'config/server-users.jsonl');
+  const groups = join(root, 'config/server-groups.json');
+  const mayWrite = {access: ['readRecord', 'createRecord']};
+  const groupsOf = (types: object): string =>
+    JSON.stringify({version: 2, databases: {'*': {groups: {writer: {access: [], types}}}}});
+  try {
+    await client.createDatabase('a');
+    await client.command('a', 'CREATE DOCUMENT TYPE T');
+    await client.serverCommand(
+      'create user {"name":"anna","password":"anna-pass-word","databases":{"a":["writer"]}}',
+    );
+    const insert = (): Promise<unknown> => anna.command('a', 'INSERT INTO T SET n = 1');
+    await assert.rejects(insert, /not allowed to create/);
+    // There was no such file.
+    writeFileSync(groups, groupsOf({T: mayWrite}));
+    await eventually('the group is known', () =>
+      insert().then(
+        () => true,
+        () => false,
+      ),
+    );
+    const written = readFileSync(users, 'utf8');
+    writeFileSync(users, `${written}{"name": "bert"`);
+    const told =
+      /security\.document\.refused.*server-users\.jsonl: Line 3 of the users is not valid/;
+    await eventually('the damage is told', () => told.test(server.log));
+    await insert();
+    writeFileSync(users, written.replace('"anna"', '"carl"'));
+    await eventually('the user is another one', () =>
+      insert().then(
+        () => false,
+        () => true,
+      ),
+    );
+    assert.deepEqual(openFiles(root), []);
+    await server.stop();
+    writeFileSync(users, `${written}{"name": "bert"`);
+    const settings = [`svc.server.rootPath=${root}`, `svc.server.httpIncomingPort=${port}`];
+    const refused = await runSvc(['start', ...settings.flatMap(set => ['--set', set])], {});
+    assert.equal(refused.code, 1);
+    assert.match(refused.error, /server-users\.jsonl: Line 3 of the users is not valid JSON/);
+    writeFileSync(users, written);
+    await using second = await startServer({root, port});
+    assert.deepEqual(await second.asRoot(who => who.databases()), ['a']);
+  } finally {
+    anna.close();
     client.close();
   }
 });

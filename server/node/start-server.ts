@@ -22,6 +22,7 @@ import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
 import type {ProtocolServer} from '#server/listeners/stream-listener.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
 import {createBatchHandler} from '#server/protocols/http/routes/batch.ts';
+import {securityDocuments} from '#server/security/documents.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {
   addonPath,
@@ -52,6 +53,7 @@ import type {PasswordPrompt} from './root-password.ts';
 import {openServerEngine, storageEngine} from './server-engine.ts';
 import {offerIdleClass} from './threads/priority.ts';
 import {version} from './version.ts';
+import {watchDocuments} from './written-documents.ts';
 import {
   createMemberChanges,
   createServices,
@@ -178,7 +180,6 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     ...createMeans(given, parts),
     javascript: await loadJavaScript(),
   };
-  const {clock, timers} = means;
   const services = createServices(given, parts, means);
   const {service, stop} = services;
   await beginServices(given, parts, services);
@@ -197,15 +198,8 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   followEngine(given, parts, services);
   logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
   services.administration.start();
-  const leaveCompiler = compileSooner(timers);
   const endWarmup = parts.cluster && warmUpWrites(given, parts, means);
-  const leaveMemory = keepMemorySmall({
-    clock,
-    timers,
-    trim: memoryTrimmer(parts.storeEngine),
-    shed: () => service.dropViews(),
-    busyShare: threadBusyShare(clock),
-  });
+  const endCare = careForItself(given, parts, services, means);
   const dialled = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return {
     version,
@@ -221,8 +215,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     },
     serveAgent: streams => serveAgent(given, services, streams),
     async close() {
-      leaveMemory();
-      leaveCompiler();
+      endCare();
       parts.probe?.end();
       watch?.end();
       await endWarmup?.();
@@ -241,6 +234,35 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       closeRest(parts);
     },
   };
+}
+
+/** What a server does by itself as long as it serves; the answered function ends it. */
+function careForItself(
+  given: Settings,
+  {engine, storeEngine, logger}: Parts,
+  {service, security}: Services,
+  {clock, timers}: StartDependencies,
+): () => void {
+  const ends = [
+    compileSooner(timers),
+    keepMemorySmall({
+      clock,
+      timers,
+      trim: memoryTrimmer(storeEngine),
+      shed: () => service.dropViews(),
+      busyShare: threadBusyShare(clock),
+    }),
+    watchDocuments({
+      configDirectory: dataPathsIn(given).configDirectory,
+      names: securityDocuments,
+      kept: name => engine.serverDocument(name)?.bytes,
+      adopt: (name, bytes) => security.adopt(name, bytes),
+      timers,
+      logger,
+      event: 'security.document',
+    }),
+  ];
+  return () => ends.forEach(end => end());
 }
 
 function closeWays({peerClient}: Parts, {ways}: Services): void {

@@ -6,7 +6,8 @@ import {resolveSettings} from '#server/base/setting-values.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import type {Principal} from './principal.ts';
 import {ScramLogin} from './scram.ts';
-import {Security, type SecurityDocument} from './security.ts';
+import type {SecurityDocument} from './documents.ts';
+import {Security} from './security.ts';
 
 const invalid = {code: 'security.unauthenticated'};
 const hmac = (key: Uint8Array, text: string): Buffer =>

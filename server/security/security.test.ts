@@ -8,8 +8,9 @@ import {Refusal} from '#server/base/errors.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
 import {createRandom} from '#server/platform/real/clock.ts';
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
+import type {SecurityDocument} from './documents.ts';
 import {derivePooled} from './passwords.ts';
-import {Security, type SecurityDocument, type SecurityOptions} from './security.ts';
+import {Security, type SecurityOptions} from './security.ts';
 import type {Principal} from './principal.ts';
 
 function setUp(
@@ -229,6 +230,31 @@ test('a hand edit counts after a reload, and a broken one changes nothing', asyn
   files.set('server-users.jsonl', good ?? Buffer.of());
   security.reload();
   assert.equal((await come(security, 'anna', 'anna-pass')).name, 'anna');
+});
+
+test('a document by hand counts at once; a damaged one, or one without root, never', async () => {
+  const {security, files, ended} = setUp();
+  await security.ensureRoot('root-password');
+  await security.createUser({name: 'anna', password: 'anna-pass', databases});
+  const users = Buffer.from(files.get('server-users.jsonl') ?? []).toString();
+  const adopt = (name: SecurityDocument, text: string): Promise<void> =>
+    security.adopt(name, Buffer.from(text));
+  for (const [name, text, message] of [
+    ['server-users.jsonl', `${users}{"name":`, /server-users\.jsonl: Line 3 .* JSON$/],
+    ['server-users.jsonl', '', /no line gives root a password/],
+    ['server-groups.json', '{"databases": {\n"*":\n', /server-groups\.json: .*valid JSON/],
+    ['server-groups.json', '{}', /server-groups\.json: Expected a JSON object for 'databases'/],
+    ['server-api-tokens.json', '{"tokens": [{}]}', /server-api-tokens\.json: .*token 1 of/],
+  ] as const) {
+    const before = files.get(name);
+    await assert.rejects(adopt(name, text), message);
+    assert.equal(files.get(name), before);
+  }
+  assert.equal((await come(security, 'anna', 'anna-pass')).name, 'anna');
+  await adopt('server-users.jsonl', users.replace('"anna"', '"bert"'));
+  await assert.rejects(come(security, 'anna', 'anna-pass'), wrong);
+  assert.equal((await come(security, 'bert', 'anna-pass')).name, 'bert');
+  assert.deepEqual(ended, ['anna']);
 });
 
 async function outcome(attempt: () => unknown): Promise<string> {

@@ -9,13 +9,12 @@
  * deleted, has no login and no open transaction once the change is acknowledged; of whoever may do
  * less than before, no statement and no transaction goes on.
  */
-import {type ApiTokens, parseApiTokens, printApiTokens} from '#server/access/api-tokens.ts';
+import {printApiTokens} from '#server/access/api-tokens.ts';
 import {accessTo, type DatabaseAccess, hasLost} from '#server/access/decide.ts';
 import {
   defaultGroups,
   groupNamed,
   type Groups,
-  parseGroups,
   parseNewGroup,
   plainGroups,
   printGroups,
@@ -24,7 +23,6 @@ import {
   checkPassword,
   checkUserName,
   parseGrants,
-  parseUsers,
   printUsers,
   rootName,
   type User,
@@ -36,6 +34,13 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {withLeader} from '#server/cluster/leadership.ts';
 import {TokenList} from './api-tokens.ts';
 import {CredentialChecks} from './credential-checks.ts';
+import {
+  checkWritten,
+  readDocuments,
+  type SecurityDocument,
+  type SecurityStore,
+  textOf,
+} from './documents.ts';
 import {type Login, type LoginOrigin, Logins} from './logins.ts';
 import {
   credentialDigest,
@@ -47,18 +52,6 @@ import {type DeriveKey, PasswordHasher} from './passwords.ts';
 import {differingFrom, fingerprintsOf, type SeededDocument, seededDocuments} from './seed.ts';
 import type {Principal} from './principal.ts';
 import type {ScramLogin} from './scram.ts';
-
-/** Where the documents live. A `read` after a resolved `write` sees what was written. */
-export interface SecurityStore {
-  read(name: SecurityDocument): Uint8Array | undefined;
-  write(name: SecurityDocument, bytes: Uint8Array): Promise<void>;
-}
-
-/** Names of the documents, which are also those of their files. */
-export type SecurityDocument =
-  | 'server-users.jsonl'
-  | 'server-groups.json'
-  | 'server-api-tokens.json';
 
 export interface SecurityOptions {
   readonly store: SecurityStore;
@@ -89,7 +82,6 @@ interface Holder {
 /** Whose rights are remembered of each principal. */
 const databasesMax = 4_096;
 
-const noTokens: ApiTokens = new Map();
 export class Security {
   readonly apiTokens: TokenList;
   readonly #options: SecurityOptions;
@@ -157,12 +149,7 @@ export class Security {
    */
   reload(): void {
     const {store, endSessionsOf} = this.#options;
-    const usersBytes = store.read('server-users.jsonl');
-    const groupsBytes = store.read('server-groups.json');
-    const tokensBytes = store.read('server-api-tokens.json');
-    const users = usersBytes === undefined ? new Map<string, User>() : parseUsers(text(usersBytes));
-    const groups = groupsBytes === undefined ? defaultGroups : parseGroups(text(groupsBytes));
-    const tokens = tokensBytes === undefined ? noTokens : parseApiTokens(text(tokensBytes));
+    const {users, groups, tokens} = readDocuments(store);
     const before = {users: this.#users, groups: this.#groups, principals: this.#principals};
     this.#reloadCount++;
     this.#users = users;
@@ -466,6 +453,16 @@ export class Security {
     return true;
   }
 
+  /**
+   * Takes over a document that an administrator wrote by hand; every member has it then.
+   *
+   * @throws {Refusal} when it cannot be used, and nothing has changed.
+   */
+  async adopt(name: SecurityDocument, bytes: Uint8Array): Promise<void> {
+    checkWritten(name, bytes);
+    await this.#write(name, () => textOf(bytes));
+  }
+
   /** Digest of each document as it stands here, by which members compare their copies. */
   fingerprints(): Readonly<Record<SeededDocument, string>> {
     return fingerprintsOf(name => this.#options.store.read(name));
@@ -481,7 +478,7 @@ export class Security {
     const differing = differingFrom(this.fingerprints(), theirs);
     for (const kind of differing) {
       const name = seededDocuments[kind];
-      await this.#write(name, () => text(this.#options.store.read(name) ?? new Uint8Array()));
+      await this.#write(name, () => textOf(this.#options.store.read(name) ?? new Uint8Array()));
     }
     return differing;
   }
@@ -503,10 +500,6 @@ export class Security {
 
 function principal({name, grants}: User): Principal {
   return {name, root: name === rootName, grants};
-}
-
-function text(bytes: Uint8Array): string {
-  return new TextDecoder('utf-8', {fatal: false}).decode(bytes);
 }
 
 function rightsTaken(user: string): Refusal {

@@ -9,7 +9,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 
-const lookMsDefault = 60_000;
+const lookMs = 60_000;
 const othersMask = 0o077;
 
 export interface WatchedFiles {
@@ -18,8 +18,6 @@ export interface WatchedFiles {
   readonly seen: string;
   readonly timers: Timers;
   readonly logger: Logger;
-  /** Milliseconds from one look to the next; absent: a minute. */
-  readonly everyMs?: number;
   /** What the lines in the log begin with. */
   readonly event: string;
   /** Takes the files over, or throws a Refusal that says what is wrong with them. */
@@ -32,7 +30,6 @@ export function watchFiles({
   seen: first,
   timers,
   logger,
-  everyMs = lookMsDefault,
   event,
   reread,
 }: WatchedFiles): () => void {
@@ -49,9 +46,9 @@ export function watchFiles({
         logger.log('error', `${event}.renewal-failed`, {reason: error.message});
       }
     }
-    cancel = timers.after(everyMs, look);
+    cancel = timers.after(lookMs, look);
   };
-  let cancel = timers.after(everyMs, look);
+  let cancel = timers.after(lookMs, look);
   return () => cancel();
 }
 

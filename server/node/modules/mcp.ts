@@ -1,10 +1,8 @@
 /** The module `mcp`. A build without it has undefined in its place (bin/build-bundle.mjs). */
-import {existsSync, readFileSync} from 'node:fs';
-import {join} from 'node:path';
 import {Refusal} from '#server/base/errors.ts';
 import {AgentServer} from '#server/protocols/mcp/agent-server.ts';
 import {dataPathsIn} from '../data-paths.ts';
-import {stampOf, watchFiles} from '../keys/watched-files.ts';
+import {watchDocuments} from '../written-documents.ts';
 import type {AgentModule, AgentModuleOptions} from './agent-module.ts';
 import {ownHosts} from './own-hosts.ts';
 
@@ -22,32 +20,20 @@ export const mcpModule: ((options: AgentModuleOptions) => AgentModule) | undefin
   };
 };
 
-/** How soon an edit of the file is seen, in milliseconds. */
-const lookMs = 2_000;
-
 /** Takes over what an administrator writes into the file; the answered function ends it. */
 function watchDocument(
   {settings, timers, logger}: AgentModuleOptions,
   {configuration}: AgentServer,
 ): () => void {
-  const path = join(dataPathsIn(settings).configDirectory, 'mcp-config.json');
-  const event = 'mcp.configuration';
-  const reread = (): void => {
-    if (!existsSync(path)) return;
-    configuration.adopt(readFileSync(path)).catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error);
-      const advice = 'what was in force before stays; in a cluster the leader takes changes';
-      logger.log('warn', event, {path, reason, advice});
-    });
-  };
-  return watchFiles({
-    paths: [path],
-    seen: stampOf([path]),
+  return watchDocuments({
+    configDirectory: dataPathsIn(settings).configDirectory,
+    names: ['mcp-config.json'],
+    // Whoever adopts it looks for himself.
+    kept: () => undefined,
+    adopt: (_name, bytes) => configuration.adopt(bytes),
     timers,
     logger,
-    everyMs: lookMs,
-    event,
-    reread,
+    event: 'mcp.configuration',
   });
 }
 

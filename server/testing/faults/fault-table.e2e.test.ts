@@ -105,6 +105,7 @@ const others: Readonly<Record<string, readonly Held[]>> = {
   'damaged configuration files': [
     held('node/configuration.test.ts', 'a file that is no JSON object is refused with its path'),
     held('security/security.test.ts', 'a hand edit counts after a reload, and a broken one'),
+    held('node/files.e2e.test.ts', 'users and groups that are written into their files'),
     held('protocols/mcp/policy.test.ts', 'a document with one fault is refused as a whole'),
     held('node/keys/key-store.test.ts', 'one that cannot be used is reported and left'),
     held('node/keys/trust-store.test.ts', 'a store without a certificate that can be read'),

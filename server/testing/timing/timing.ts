@@ -10,7 +10,8 @@
 import {resolveSettings} from '#server/base/setting-values.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
-import {Security, type SecurityDocument} from '#server/security/security.ts';
+import type {SecurityDocument} from '#server/security/documents.ts';
+import {Security} from '#server/security/security.ts';
 import {SeededRandom} from '../property/seeded-random.ts';
 
 const tMax = 4.5;
