@@ -49,573 +49,311 @@ interface RefusalRow {
   readonly says: string;
 }
 
+/** Makes rows of one kind: the exception class, then what a person is told. */
+function rowOf(category: Category, retry: Retry): (exception: string, says: string) => RefusalRow {
+  return (exception, says) => ({category, retry, exception, says});
+}
+
+const invalid = rowOf('invalid', 'never');
+const notFound = rowOf('not-found', 'never');
+const exists = rowOf('exists', 'never');
+const denied = rowOf('denied', 'never');
+const limit = rowOf('limit', 'never');
+const unavailable = rowOf('unavailable', 'retryable');
+const ended = rowOf('ended', 'never');
+const done = rowOf('done', 'never');
+const damaged = rowOf('damaged', 'never');
+
 /** What a caller may rely on about every refusal, by code. */
 export const refusals = {
   // The statement.
-  'sql.syntax': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'CommandSQLParsingException',
-    says: 'the SQL text cannot be parsed',
-  },
-  'cypher.syntax': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'CommandParsingException',
-    says: 'the Cypher text cannot be parsed, or means nothing',
-  },
-  'query.semantic': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'CommandSemanticException',
-    says: 'the statement is well formed but means nothing',
-  },
-  'query.unknown-language': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'IllegalArgumentException',
-    says: 'no such query language',
-  },
-  'query.unknown-name': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'CommandSemanticException',
-    says: 'the statement names something that does not exist',
-  },
-  'query.unknown-function': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'CommandExecutionException',
-    says: 'no such function or method',
-  },
-  'query.parameter': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'IllegalArgumentException',
-    says: 'a parameter of the statement is missing or unusable',
-  },
-  'query.parameter-missing': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'CommandParameterMissingException',
-    says: 'the statement names a parameter that is not given',
-  },
-  'query.option': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'CommandSQLParsingException',
-    says: 'an option of a function is unknown or cannot be used',
-  },
-  'query.execution': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'CommandExecutionException',
-    says: 'the statement cannot be carried out on this data',
-  },
-  'search.syntax': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'FullTextQueryParseException',
-    says: 'the full-text query cannot be read',
-  },
-  'index.not-ready': {
-    category: 'unavailable',
-    retry: 'retryable',
-    exception: 'NeedRetryException',
-    says: 'an index that a search asks for is still being built',
-  },
-  'source.refused': {
-    category: 'denied',
-    retry: 'never',
-    exception: 'SecurityException',
-    says: 'a file or address that a statement reads from is not allowed',
-  },
-  'source.address-refused': {
-    category: 'denied',
-    retry: 'never',
-    exception: 'RestoreImportUrlNotAllowedException',
-    says: 'an address that a database is restored or imported from is not allowed',
-  },
-  'source.unreadable': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'CommandExecutionException',
-    says: 'a file or address that a statement reads from cannot be read',
-  },
-  'source.malformed': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'CommandExecutionException',
-    says: 'what a statement reads from outside is not of the form that was promised',
-  },
-  'query.not-idempotent': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'QueryNotIdempotentException',
-    says: 'a statement that writes came over a route that only reads',
-  },
-  'query.timeout': {
-    category: 'ended',
-    retry: 'never',
-    exception: 'TimeoutException',
-    says: 'the statement ran longer than allowed',
-  },
-  'query.terminated': {
-    category: 'ended',
-    retry: 'never',
-    exception: 'CommandExecutionException',
-    says: 'the statement was terminated by an administrator or by its client',
-  },
-  'query.memory': {
-    category: 'limit',
-    retry: 'never',
-    exception: 'QueryHeapBudgetExceededException',
-    says: 'the statement needs more memory than one statement may hold',
-  },
-  'query.memory-total': {
-    category: 'unavailable',
-    retry: 'retryable',
-    exception: 'QueryHeapBudgetExceededException',
-    says: 'the statements that run need more memory than the server has for them',
-  },
-  'query.result-too-large': {
-    category: 'limit',
-    retry: 'never',
-    exception: 'ResultSetTooLargeException',
-    says: 'the result has more rows than one answer may carry',
-  },
-  'javascript.failed': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'FunctionExecutionException',
-    says: 'a program in JavaScript is malformed, threw an error or used up what it may',
-  },
-  arithmetic: {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'ArithmeticErrorException',
-    says: 'an arithmetic operation has no result',
-  },
-  argument: {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'IllegalArgumentException',
-    says: 'an argument of the request is missing or unusable',
-  },
-  'not-available': {
-    category: 'unsupported',
-    retry: 'never',
-    exception: 'UnsupportedOperationException',
-    says: 'a documented feature that this server does not offer yet',
-  },
+  'sql.syntax': invalid('CommandSQLParsingException', 'the SQL text cannot be parsed'),
+  'cypher.syntax': invalid(
+    'CommandParsingException',
+    'the Cypher text cannot be parsed, or means nothing',
+  ),
+  'query.semantic': invalid(
+    'CommandSemanticException',
+    'the statement is well formed but means nothing',
+  ),
+  'query.unknown-language': invalid('IllegalArgumentException', 'no such query language'),
+  'query.unknown-name': invalid(
+    'CommandSemanticException',
+    'the statement names something that does not exist',
+  ),
+  'query.unknown-function': invalid('CommandExecutionException', 'no such function or method'),
+  'query.parameter': invalid(
+    'IllegalArgumentException',
+    'a parameter of the statement is missing or unusable',
+  ),
+  'query.parameter-missing': invalid(
+    'CommandParameterMissingException',
+    'the statement names a parameter that is not given',
+  ),
+  'query.option': invalid(
+    'CommandSQLParsingException',
+    'an option of a function is unknown or cannot be used',
+  ),
+  'query.execution': invalid(
+    'CommandExecutionException',
+    'the statement cannot be carried out on this data',
+  ),
+  'search.syntax': invalid('FullTextQueryParseException', 'the full-text query cannot be read'),
+  'index.not-ready': unavailable(
+    'NeedRetryException',
+    'an index that a search asks for is still being built',
+  ),
+  'source.refused': denied(
+    'SecurityException',
+    'a file or address that a statement reads from is not allowed',
+  ),
+  'source.address-refused': denied(
+    'RestoreImportUrlNotAllowedException',
+    'an address that a database is restored or imported from is not allowed',
+  ),
+  'source.unreadable': invalid(
+    'CommandExecutionException',
+    'a file or address that a statement reads from cannot be read',
+  ),
+  'source.malformed': invalid(
+    'CommandExecutionException',
+    'what a statement reads from outside is not of the form that was promised',
+  ),
+  'query.not-idempotent': invalid(
+    'QueryNotIdempotentException',
+    'a statement that writes came over a route that only reads',
+  ),
+  'query.timeout': ended('TimeoutException', 'the statement ran longer than allowed'),
+  'query.terminated': ended(
+    'CommandExecutionException',
+    'the statement was terminated by an administrator or by its client',
+  ),
+  'query.memory': limit(
+    'QueryHeapBudgetExceededException',
+    'the statement needs more memory than one statement may hold',
+  ),
+  'query.memory-total': unavailable(
+    'QueryHeapBudgetExceededException',
+    'the statements that run need more memory than the server has for them',
+  ),
+  'query.result-too-large': limit(
+    'ResultSetTooLargeException',
+    'the result has more rows than one answer may carry',
+  ),
+  'javascript.failed': invalid(
+    'FunctionExecutionException',
+    'a program in JavaScript is malformed, threw an error or used up what it may',
+  ),
+  arithmetic: invalid('ArithmeticErrorException', 'an arithmetic operation has no result'),
+  argument: invalid(
+    'IllegalArgumentException',
+    'an argument of the request is missing or unusable',
+  ),
+  'not-available': rowOf('unsupported', 'never')(
+    'UnsupportedOperationException',
+    'a documented feature that this server does not offer yet',
+  ),
 
   // The schema and the values it guards.
-  'schema.unknown-type': {
-    category: 'not-found',
-    retry: 'never',
-    exception: 'SchemaException',
-    says: 'no such type',
-  },
-  'schema.unknown-property': {
-    category: 'not-found',
-    retry: 'never',
-    exception: 'SchemaException',
-    says: 'no such property',
-  },
-  'schema.unknown-index': {
-    category: 'not-found',
-    retry: 'never',
-    exception: 'SchemaException',
-    says: 'no such index',
-  },
-  'schema.unknown-bucket': {
-    category: 'not-found',
-    retry: 'never',
-    exception: 'SchemaException',
-    says: 'no such bucket',
-  },
-  'schema.unknown-trigger': {
-    category: 'not-found',
-    retry: 'never',
-    exception: 'CommandExecutionException',
-    says: 'no such trigger',
-  },
-  'schema.exists': {
-    category: 'exists',
-    retry: 'never',
-    exception: 'AlreadyExistsException',
-    says: 'something of that kind and name is in the schema already',
-  },
-  'schema.conflict': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'SchemaException',
-    says: 'the change contradicts the schema or the stored records',
-  },
-  'value.validation': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'ValidationException',
-    says: 'a value breaks a rule that its property declares',
-  },
-  'trigger.refused': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'TriggerExecutionException',
-    says: 'a trigger failed, or forbade what the statement cannot do without',
-  },
-  'value.type': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'IllegalArgumentException',
-    says: 'a value does not fit the type its property declares',
-  },
+  'schema.unknown-type': notFound('SchemaException', 'no such type'),
+  'schema.unknown-property': notFound('SchemaException', 'no such property'),
+  'schema.unknown-index': notFound('SchemaException', 'no such index'),
+  'schema.unknown-bucket': notFound('SchemaException', 'no such bucket'),
+  'schema.unknown-trigger': notFound('CommandExecutionException', 'no such trigger'),
+  'schema.exists': exists(
+    'AlreadyExistsException',
+    'something of that kind and name is in the schema already',
+  ),
+  'schema.conflict': invalid(
+    'SchemaException',
+    'the change contradicts the schema or the stored records',
+  ),
+  'value.validation': invalid(
+    'ValidationException',
+    'a value breaks a rule that its property declares',
+  ),
+  'trigger.refused': invalid(
+    'TriggerExecutionException',
+    'a trigger failed, or forbade what the statement cannot do without',
+  ),
+  'value.type': invalid(
+    'IllegalArgumentException',
+    'a value does not fit the type its property declares',
+  ),
 
   // Commits and transactions.
-  'commit.conflict': {
-    category: 'conflict',
-    retry: 'retryable',
-    exception: 'ConcurrentModificationException',
-    says: 'another commit changed what this one read or wrote',
-  },
-  'commit.duplicate-key': {
-    category: 'exists',
-    retry: 'never',
-    exception: 'DuplicatedKeyException',
-    says: 'a unique index holds that key already',
-  },
-  'commit.unknown': {
-    category: 'unknown',
-    retry: 'only-if-idempotent',
-    exception: 'CommitOutcomeUnknownException',
-    says: 'the commit may or may not have happened',
-  },
-  'commit.queue-full': {
-    category: 'unavailable',
-    retry: 'retryable',
-    exception: 'ReplicationQueueFullException',
-    says: 'too many commits wait for the log',
-  },
-  'transaction.gone': {
-    category: 'not-found',
-    retry: 'never',
-    exception: 'HttpSessionException',
-    says: 'no such transaction, or it has ended',
-  },
-  'transaction.expired': {
-    category: 'not-found',
-    retry: 'never',
-    exception: 'HttpSessionException',
-    says: 'the transaction was idle or open for longer than allowed and was rolled back',
-  },
-  'transaction.failed': {
-    category: 'not-found',
-    retry: 'never',
-    exception: 'HttpSessionException',
-    says: 'a statement failed, so the transaction was rolled back and runs nothing more',
-  },
-  'transaction.too-large': {
-    category: 'limit',
-    retry: 'never',
-    exception: 'TransactionException',
-    says: 'the transaction writes more than one transaction may',
-  },
-  'request.reused': {
-    category: 'done',
-    retry: 'never',
-    exception: 'TransactionCommittedRemotelyException',
-    says: 'the request with this id was committed before; its answer is not kept: read again',
-  },
-  'request.in-flight': {
-    category: 'unavailable',
-    retry: 'retryable',
-    exception: 'RequestStillInFlightException',
-    says: 'the same request is being carried out; ask again with the same id for its answer',
-  },
-  'record.not-found': {
-    category: 'not-found',
-    retry: 'never',
-    exception: 'RecordNotFoundException',
-    says: 'no such record',
-  },
+  'commit.conflict': rowOf('conflict', 'retryable')(
+    'ConcurrentModificationException',
+    'another commit changed what this one read or wrote',
+  ),
+  'commit.duplicate-key': exists('DuplicatedKeyException', 'a unique index holds that key already'),
+  'commit.unknown': rowOf('unknown', 'only-if-idempotent')(
+    'CommitOutcomeUnknownException',
+    'the commit may or may not have happened',
+  ),
+  'commit.queue-full': unavailable(
+    'ReplicationQueueFullException',
+    'too many commits wait for the log',
+  ),
+  'transaction.gone': notFound('HttpSessionException', 'no such transaction, or it has ended'),
+  'transaction.expired': notFound(
+    'HttpSessionException',
+    'the transaction was idle or open for longer than allowed and was rolled back',
+  ),
+  'transaction.failed': notFound(
+    'HttpSessionException',
+    'a statement failed, so the transaction was rolled back and runs nothing more',
+  ),
+  'transaction.too-large': limit(
+    'TransactionException',
+    'the transaction writes more than one transaction may',
+  ),
+  'request.reused': done(
+    'TransactionCommittedRemotelyException',
+    'the request with this id was committed before; its answer is not kept: read again',
+  ),
+  'request.in-flight': unavailable(
+    'RequestStillInFlightException',
+    'the same request is being carried out; ask again with the same id for its answer',
+  ),
+  'record.not-found': notFound('RecordNotFoundException', 'no such record'),
 
   // Databases, users, access.
-  'database.not-found': {
-    category: 'not-found',
-    retry: 'never',
-    exception: 'DatabaseNotAvailableException',
-    says: 'no such database, or it is closed',
-  },
-  'database.missing': {
-    category: 'not-found',
-    retry: 'never',
-    exception: 'DatabaseNotFoundException',
-    says: 'an administrative command names a database that does not exist',
-  },
-  'database.exists': {
-    category: 'exists',
-    retry: 'never',
-    exception: 'DatabaseAlreadyExistsException',
-    says: 'a database of that name exists',
-  },
-  'database.name': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'IllegalArgumentException',
-    says: 'the name cannot be that of a database',
-  },
-  'database.operation': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'DatabaseOperationException',
-    says: 'a command about the database as a whole cannot be carried out as it was given',
-  },
-  'database.fenced': {
-    category: 'damaged',
-    retry: 'never',
-    exception: 'DatabaseNotAvailableException',
-    says: 'damage was found, so the database answers nothing until it is repaired',
-  },
-  'database.behind': {
-    category: 'unavailable',
-    retry: 'retryable',
-    exception: 'NeedRetryException',
-    says: 'what was committed last is not in the database yet: its disk or its merging is behind',
-  },
-  'backup.running': {
-    category: 'unavailable',
-    retry: 'retryable',
-    exception: 'DatabaseOperationException',
-    says: 'a backup of the database is under way',
-  },
-  'backup.archive': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'DatabaseOperationException',
-    says: 'an archive is missing, damaged, foreign, of a newer release or of another key',
-  },
-  'security.unauthenticated': {
-    category: 'unauthenticated',
-    retry: 'never',
-    exception: 'ServerSecurityException',
-    says: 'the credentials are missing or wrong',
-  },
-  'security.denied': {
-    category: 'denied',
-    retry: 'never',
-    exception: 'SecurityException',
-    says: 'the user may not do this',
-  },
-  'security.changed': {
-    category: 'ended',
-    retry: 'retryable',
-    exception: 'SecurityException',
-    says: 'rights of the user were taken while it ran, so it was ended: nothing more is stored',
-  },
-  'security.locked': {
-    category: 'unauthenticated',
-    retry: 'retryable',
-    exception: 'ServerSecurityException',
-    says: 'too many wrong passwords, so the user must wait',
-  },
-  'security.root-only': {
-    category: 'denied',
-    retry: 'never',
-    exception: 'ServerSecurityException',
-    says: 'only the user root may do this',
-  },
-  'user.invalid': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'ServerSecurityException',
-    says: 'a user cannot be saved like this: its name, password or grants break a rule',
-  },
-  'user.exists': {
-    category: 'exists',
-    retry: 'never',
-    exception: 'UserAlreadyExistsException',
-    says: 'a user of that name exists',
-  },
-  'user.missing': {
-    category: 'not-found',
-    retry: 'never',
-    exception: 'IllegalArgumentException',
-    says: 'no such user',
-  },
-  'token.exists': {
-    category: 'exists',
-    retry: 'never',
-    exception: 'AlreadyExistsException',
-    says: 'an API token of that name exists',
-  },
-  'token.transport': {
-    category: 'denied',
-    retry: 'never',
-    exception: 'ServerSecurityException',
-    says: 'others could read the new API token on its way, and the setting forbids that',
-  },
+  'database.not-found': notFound(
+    'DatabaseNotAvailableException',
+    'no such database, or it is closed',
+  ),
+  'database.missing': notFound(
+    'DatabaseNotFoundException',
+    'an administrative command names a database that does not exist',
+  ),
+  'database.exists': exists('DatabaseAlreadyExistsException', 'a database of that name exists'),
+  'database.name': invalid('IllegalArgumentException', 'the name cannot be that of a database'),
+  'database.operation': invalid(
+    'DatabaseOperationException',
+    'a command about the database as a whole cannot be carried out as it was given',
+  ),
+  'database.fenced': damaged(
+    'DatabaseNotAvailableException',
+    'damage was found, so the database answers nothing until it is repaired',
+  ),
+  'database.behind': unavailable(
+    'NeedRetryException',
+    'what was committed last is not in the database yet: its disk or its merging is behind',
+  ),
+  'backup.running': unavailable(
+    'DatabaseOperationException',
+    'a backup of the database is under way',
+  ),
+  'backup.archive': invalid(
+    'DatabaseOperationException',
+    'an archive is missing, damaged, foreign, of a newer release or of another key',
+  ),
+  'security.unauthenticated': rowOf('unauthenticated', 'never')(
+    'ServerSecurityException',
+    'the credentials are missing or wrong',
+  ),
+  'security.denied': denied('SecurityException', 'the user may not do this'),
+  'security.changed': rowOf('ended', 'retryable')(
+    'SecurityException',
+    'rights of the user were taken while it ran, so it was ended: nothing more is stored',
+  ),
+  'security.locked': rowOf('unauthenticated', 'retryable')(
+    'ServerSecurityException',
+    'too many wrong passwords, so the user must wait',
+  ),
+  'security.root-only': denied('ServerSecurityException', 'only the user root may do this'),
+  'user.invalid': invalid(
+    'ServerSecurityException',
+    'a user cannot be saved like this: its name, password or grants break a rule',
+  ),
+  'user.exists': exists('UserAlreadyExistsException', 'a user of that name exists'),
+  'user.missing': notFound('IllegalArgumentException', 'no such user'),
+  'token.exists': exists('AlreadyExistsException', 'an API token of that name exists'),
+  'token.transport': denied(
+    'ServerSecurityException',
+    'others could read the new API token on its way, and the setting forbids that',
+  ),
 
   // Limits.
-  'admission.full': {
-    category: 'unavailable',
-    retry: 'retryable',
-    exception: 'QueryAdmissionException',
-    says: 'too many statements run and wait',
-  },
-  'limit.body': {
-    category: 'limit',
-    retry: 'never',
-    exception: 'IllegalArgumentException',
-    says: 'the body of the request is larger than allowed',
-  },
-  'limit.record': {
-    category: 'limit',
-    retry: 'never',
-    exception: 'IllegalArgumentException',
-    says: 'a record is larger than allowed',
-  },
-  'limit.entry': {
-    category: 'limit',
-    retry: 'never',
-    exception: 'ReplicatedEntryTooLargeException',
-    says: 'a commit does not fit into one entry of the log',
-  },
-  'limit.index-key': {
-    category: 'limit',
-    retry: 'never',
-    exception: 'IllegalArgumentException',
-    says: 'a value is too large to be the key of an index',
-  },
-  'limit.depth': {
-    category: 'limit',
-    retry: 'never',
-    exception: 'IllegalArgumentException',
-    says: 'the value or statement is nested deeper than allowed',
-  },
-  'json.invalid': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'JSONException',
-    says: 'the JSON cannot be read',
-  },
-  'request.field': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'RequestRefusedBeforeExecutionException',
-    says: 'a field of the request is missing or unusable, so nothing was executed',
-  },
-  'batch.record': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'MalformedBatchRecordException',
-    says: 'a line of a batch cannot be read',
-  },
-  'batch.truncated': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'MalformedBatchRecordException',
-    says: 'the batch ended in the middle',
-  },
+  'admission.full': unavailable('QueryAdmissionException', 'too many statements run and wait'),
+  'limit.body': limit('IllegalArgumentException', 'the body of the request is larger than allowed'),
+  'limit.record': limit('IllegalArgumentException', 'a record is larger than allowed'),
+  'limit.entry': limit(
+    'ReplicatedEntryTooLargeException',
+    'a commit does not fit into one entry of the log',
+  ),
+  'limit.index-key': limit(
+    'IllegalArgumentException',
+    'a value is too large to be the key of an index',
+  ),
+  'limit.depth': limit(
+    'IllegalArgumentException',
+    'the value or statement is nested deeper than allowed',
+  ),
+  'json.invalid': invalid('JSONException', 'the JSON cannot be read'),
+  'request.field': invalid(
+    'RequestRefusedBeforeExecutionException',
+    'a field of the request is missing or unusable, so nothing was executed',
+  ),
+  'batch.record': invalid('MalformedBatchRecordException', 'a line of a batch cannot be read'),
+  'batch.truncated': invalid('MalformedBatchRecordException', 'the batch ended in the middle'),
 
   // The server itself.
-  'setting.unknown': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'IllegalArgumentException',
-    says: 'no such setting',
-  },
-  'number.format': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'NumberFormatException',
-    says: 'a text that should be a number is none',
-  },
-  'setting.value': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'IllegalArgumentException',
-    says: 'the value of a setting has the wrong type or is out of range',
-  },
-  'start.refused': {
-    category: 'unavailable',
-    retry: 'never',
-    exception: 'ConfigurationException',
-    says: 'the server cannot start this way',
-  },
-  'server.stopping': {
-    category: 'unavailable',
-    retry: 'retryable',
-    exception: 'NeedRetryException',
-    says: 'the server is starting or stopping',
-  },
-  'storage.full': {
-    category: 'unavailable',
-    retry: 'retryable',
-    exception: 'NeedRetryException',
-    says: 'the disk has no room for another commit',
-  },
+  'setting.unknown': invalid('IllegalArgumentException', 'no such setting'),
+  'number.format': invalid('NumberFormatException', 'a text that should be a number is none'),
+  'setting.value': invalid(
+    'IllegalArgumentException',
+    'the value of a setting has the wrong type or is out of range',
+  ),
+  'start.refused': rowOf('unavailable', 'never')(
+    'ConfigurationException',
+    'the server cannot start this way',
+  ),
+  'server.stopping': unavailable('NeedRetryException', 'the server is starting or stopping'),
+  'storage.full': unavailable('NeedRetryException', 'the disk has no room for another commit'),
 
   // The cluster.
-  'cluster.not-leader': {
-    category: 'unavailable',
-    retry: 'retryable',
-    exception: 'ServerIsNotTheLeaderException',
-    says: 'only the leader takes this, and this server does not lead',
-  },
-  'changes.lost': {
-    category: 'ended',
-    retry: 'never',
-    exception: 'CommandExecutionException',
-    says: 'changes that a reader has not read are not kept any more',
-  },
-  'cluster.no-leader': {
-    category: 'unavailable',
-    retry: 'retryable',
-    exception: 'ServerIsNotTheLeaderException',
-    says: 'nobody leads the cluster now, so nothing was carried out',
-  },
-  'cluster.no-quorum': {
-    category: 'unavailable',
-    retry: 'retryable',
-    exception: 'QuorumNotReachedException',
-    says: 'too few members answer; nothing was changed',
-  },
-  'cluster.absent': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'OperationNotAvailableException',
-    says: 'the server runs alone, so there is no cluster to ask',
-  },
-  'cluster.peer': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'IllegalArgumentException',
-    says: 'the request names a peer that cannot be meant',
-  },
-  'cluster.membership': {
-    category: 'invalid',
-    retry: 'never',
-    exception: 'ConfigurationException',
-    says: 'the members of the cluster do not allow the change',
-  },
-  'cluster.snapshot-busy': {
-    category: 'unavailable',
-    retry: 'retryable',
-    exception: 'NeedRetryException',
-    says: 'as many snapshots are being given out as may be; ask again later',
-  },
-  'cluster.snapshot-pending': {
-    category: 'damaged',
-    retry: 'never',
-    exception: 'DatabaseNotAvailableException',
-    says: 'the database is not available: interrupted snapshot install',
-  },
-  'commit.applied-remotely': {
-    category: 'done',
-    retry: 'never',
-    exception: 'TransactionCommittedRemotelyException',
-    says: 'the commit happened, and this server could not apply it: read again, do not repeat',
-  },
+  'cluster.not-leader': unavailable(
+    'ServerIsNotTheLeaderException',
+    'only the leader takes this, and this server does not lead',
+  ),
+  'changes.lost': ended(
+    'CommandExecutionException',
+    'changes that a reader has not read are not kept any more',
+  ),
+  'cluster.no-leader': unavailable(
+    'ServerIsNotTheLeaderException',
+    'nobody leads the cluster now, so nothing was carried out',
+  ),
+  'cluster.no-quorum': unavailable(
+    'QuorumNotReachedException',
+    'too few members answer; nothing was changed',
+  ),
+  'cluster.absent': invalid(
+    'OperationNotAvailableException',
+    'the server runs alone, so there is no cluster to ask',
+  ),
+  'cluster.peer': invalid(
+    'IllegalArgumentException',
+    'the request names a peer that cannot be meant',
+  ),
+  'cluster.membership': invalid(
+    'ConfigurationException',
+    'the members of the cluster do not allow the change',
+  ),
+  'cluster.snapshot-busy': unavailable(
+    'NeedRetryException',
+    'as many snapshots are being given out as may be; ask again later',
+  ),
+  'cluster.snapshot-pending': damaged(
+    'DatabaseNotAvailableException',
+    'the database is not available: interrupted snapshot install',
+  ),
+  'commit.applied-remotely': done(
+    'TransactionCommittedRemotelyException',
+    'the commit happened, and this server could not apply it: read again, do not repeat',
+  ),
 } as const satisfies Record<string, RefusalRow>;
 
 /** The name of one row of the table. */
