@@ -3,8 +3,7 @@
  * what the user gave. All of them are rows of the server's own table (held by a test), and the
  * table says which can change while a server runs.
  */
-import {isSettingKey, settingRows} from '#server/base/settings.ts';
-import type {SettingRow} from '#server/base/setting-row.ts';
+import {settingRow} from '#server/base/settings.ts';
 import type {SvcCluster} from '#operator/api/svc-cluster.ts';
 import {certificateKeys} from './certificates.ts';
 import {hostOf, hostSuffix} from './names.ts';
@@ -108,17 +107,13 @@ export function divided(values: SettingValues): {
   };
 }
 
-function rowOf(key: string): SettingRow | undefined {
-  return isSettingKey(key) ? settingRows[key] : undefined;
-}
-
 function isDynamic(key: string): boolean {
-  return rowOf(key)?.dynamic === true;
+  return settingRow(key)?.dynamic === true;
 }
 
 /** As a server command writes it; for a setting that the spec no longer holds. */
 export function defaultOf(key: string): string | undefined {
-  const row = rowOf(key);
+  const row = settingRow(key);
   if (row === undefined || row.type === 'ports') return undefined;
   return row.type === 'duration' ? `${row.default}ms` : String(row.default);
 }

@@ -31,7 +31,7 @@ test('in 512 MiB what they bound fits, and each passes its own check', () => {
   assert.ok(outside <= (small.processBytesMax - small.heapBytesMax) / 2, `${outside}`);
   for (const [key, value] of defaults) {
     const row = settingRows[key];
-    assert.ok('min' in row && value >= row.min && value <= row.max, key);
+    assert.ok('range' in row && value >= row.range[0] && value <= row.range[1], key);
   }
 });
 

@@ -6,10 +6,10 @@
 interface Common {
   /** One or two sentences for a person who must decide on a value. */
   readonly description: string;
-  /** A `database` setting may differ by database; its value for the server is the default. */
-  readonly scope: 'server' | 'database';
-  /** Whether a change takes effect without a restart. */
-  readonly dynamic: boolean;
+  /** It may differ by database, and its value for the server is the default there. */
+  readonly scope?: 'database';
+  /** A change takes effect without a restart. */
+  readonly dynamic?: true;
   /** Never shown, logged or returned. */
   readonly secret?: true;
 }
@@ -26,25 +26,22 @@ export type SettingRow = Common &
         /** Words of other systems, each with what to say to whoever writes it. */
         readonly refused?: Readonly<Record<string, string>>;
       }
-    | {
-        readonly type: 'integer';
-        readonly default: number;
-        readonly min: number;
-        readonly max: number;
-      }
+    | {readonly type: 'integer'; readonly default: number; readonly range: Range}
     /** Bytes; people may write 64MB (binary multiples). -1 means without a limit where allowed. */
-    | {readonly type: 'size'; readonly default: number; readonly min: number; readonly max: number}
+    | {readonly type: 'size'; readonly default: number; readonly range: Range}
     /** Held in milliseconds; a bare number counts in `unit`; 500ms, 30s, 5m, 1h are read too. */
     | {
         readonly type: 'duration';
         readonly unit: 'milliseconds' | 'seconds';
         readonly default: number;
-        readonly min: number;
-        readonly max: number;
+        readonly range: Range;
       }
     /** One port, or the first free one of `from-to`. */
     | {readonly type: 'ports'; readonly default: Ports}
   );
+
+/** The least and the greatest value. */
+export type Range = readonly [min: number, max: number];
 
 /** An inclusive range of TCP ports; 0 lets the system choose. */
 export interface Ports {

@@ -7,7 +7,7 @@
  */
 import {assert, unreachable} from './assert.ts';
 import {Refusal} from './errors.ts';
-import type {Ports, SettingRow} from './setting-row.ts';
+import type {Ports, Range, SettingRow} from './setting-row.ts';
 import {
   isSettingKey,
   type SettingKey,
@@ -44,7 +44,7 @@ export interface SettingReport {
   readonly value: RawSetting;
   readonly default: RawSetting;
   readonly origin: string;
-  readonly scope: SettingRow['scope'];
+  readonly scope: 'server' | 'database';
   readonly dynamic: boolean;
   readonly description: string;
 }
@@ -99,8 +99,8 @@ export class Settings {
         value: hidden ? MASK : shown(row, value),
         default: hidden ? MASK : shown(row, this.#defaults.get(key) ?? row.default),
         origin,
-        scope: row.scope,
-        dynamic: row.dynamic,
+        scope: row.scope ?? 'server',
+        dynamic: row.dynamic ?? false,
         description: row.description,
       };
     });
@@ -225,11 +225,11 @@ function parsed(row: SettingRow, raw: RawSetting): RawSetting | Ports | undefine
     case 'enum':
       return row.values.find(value => value === String(raw).toLowerCase());
     case 'integer':
-      return within(row, parsedNumber(raw, {}));
+      return within(row.range, parsedNumber(raw, {}));
     case 'size':
-      return within(row, parsedNumber(raw, sizeUnits));
+      return within(row.range, parsedNumber(raw, sizeUnits));
     case 'duration':
-      return within(row, parsedDuration(raw, row.unit));
+      return within(row.range, parsedDuration(raw, row.unit));
     case 'ports':
       return parsedPorts(raw);
     default:
@@ -288,12 +288,9 @@ function parsedPorts(raw: RawSetting): Ports | undefined {
   return from <= to && to <= 65_535 ? {from, to} : undefined;
 }
 
-function within(
-  bounds: {readonly min: number; readonly max: number},
-  value: number | undefined,
-): number | undefined {
+function within([min, max]: Range, value: number | undefined): number | undefined {
   if (value === undefined || !Number.isSafeInteger(value)) return undefined;
-  return value >= bounds.min && value <= bounds.max ? value : undefined;
+  return value >= min && value <= max ? value : undefined;
 }
 
 /** What a row accepts, in words. */
@@ -307,11 +304,11 @@ function allowed(row: SettingRow): string {
     case 'enum':
       return `one of ${row.values.join(', ')}`;
     case 'integer':
-      return `a whole number from ${row.min} to ${row.max}`;
+      return `a whole number from ${row.range.join(' to ')}`;
     case 'size':
-      return `a size such as 64MB, from ${row.min} to ${row.max} bytes`;
+      return `a size such as 64MB, from ${row.range.join(' to ')} bytes`;
     case 'duration':
-      return `a time in ${row.unit}, or such as 30s, from ${row.min} to ${row.max} ms`;
+      return `a time in ${row.unit}, or such as 30s, from ${row.range.join(' to ')} ms`;
     case 'ports':
       return 'a port from 0 to 65535, or a range such as 2480-2489';
     default:

@@ -166,3 +166,8 @@ export const settingKeys: readonly SettingKey[] = Object.keys(settingRows) as Se
 export function isSettingKey(key: string): key is SettingKey {
   return Object.hasOwn(settingRows, key);
 }
+
+/** The row of a name that people wrote; undefined without one. */
+export function settingRow(key: string): SettingRow | undefined {
+  return isSettingKey(key) ? settingRows[key] : undefined;
+}

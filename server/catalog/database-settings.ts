@@ -6,7 +6,12 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {parseSetting, requireSettingKey} from '#server/base/setting-values.ts';
-import {type SettingKey, settingRows, type SettingValue} from '#server/base/settings.ts';
+import {
+  type SettingKey,
+  settingRow,
+  type settingRows,
+  type SettingValue,
+} from '#server/base/settings.ts';
 import {DateTimeValue, type Value} from '#server/model/value.ts';
 import {formatByPattern} from '#server/model/temporal-pattern.ts';
 import type {Catalog} from './catalog.ts';
@@ -14,7 +19,7 @@ import {change, type SchemaChange} from './change.ts';
 
 /** A setting that may differ by database. */
 export type DatabaseSettingKey = {
-  [Key in SettingKey]: (typeof settingRows)[Key]['scope'] extends 'database' ? Key : never;
+  [Key in SettingKey]: (typeof settingRows)[Key] extends {readonly scope: 'database'} ? Key : never;
 }[SettingKey];
 
 const origin = 'for one database';
@@ -41,7 +46,7 @@ export function requireDatabaseSetting(written: string): DatabaseSettingKey {
 }
 
 function isDatabaseSetting(key: SettingKey): key is DatabaseSettingKey {
-  return settingRows[key].scope === 'database';
+  return settingRow(key)?.scope === 'database';
 }
 
 /**

@@ -9,7 +9,7 @@ import type {ProfilerFigures, QueryProfiler} from '#server/monitoring/query-prof
 import {byLabel, type Figures} from '#server/monitoring/figures.ts';
 import type {HealthMonitor} from '#server/monitoring/health-monitor.ts';
 import type {MetricsDump} from '#server/monitoring/metrics-dump.ts';
-import {isSettingKey, settingRows} from '#server/base/settings.ts';
+import {settingRow} from '#server/base/settings.ts';
 import type {Random} from '#server/platform/clock.ts';
 import type {ServerEvent} from '#server/monitoring/server-event.ts';
 import type {ServerEvents} from '#server/monitoring/server-events.ts';
@@ -107,7 +107,7 @@ export class ServerAdministration implements Administration {
 
   setServerSetting(key: string, value: string): void {
     const changed = this.#settings.with(key, value, 'server command');
-    if (isSettingKey(key) && !settingRows[key].dynamic) {
+    if (settingRow(key)?.dynamic !== true) {
       throw new Refusal(
         'setting.value',
         `setting '${key}' takes effect at a start only: change the configuration and restart`,

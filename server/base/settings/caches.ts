@@ -8,9 +8,7 @@ export const cacheRows = {
   'svc.graphViewMemoryMax': {
     type: 'size',
     default: 512 * MB,
-    min: 0,
-    max: TB,
-    scope: 'server',
+    range: [0, TB],
     dynamic: true,
     description:
       'Memory for edges that are kept packed where they are read again and again; 0 keeps none.',
@@ -18,10 +16,7 @@ export const cacheRows = {
   'svc.scanWorkers': {
     type: 'integer',
     default: -1,
-    min: -1,
-    max: 64,
-    scope: 'server',
-    dynamic: false,
+    range: [-1, 64],
     description:
       'Threads that long reads may take, one each, started when needed; 0 for none, -1 for one ' +
       'less than the machine has processors, at least one.',
@@ -29,9 +24,7 @@ export const cacheRows = {
   'svc.scanWorkerCostMin': {
     type: 'integer',
     default: 50_000,
-    min: 0,
-    max: 1_000_000_000,
-    scope: 'server',
+    range: [0, 1_000_000_000],
     dynamic: true,
     description:
       'Estimated steps (records passed over in a scan, about a quarter of a microsecond) from ' +
@@ -40,9 +33,7 @@ export const cacheRows = {
   'svc.columnViewMemoryMax': {
     type: 'size',
     default: 512 * MB,
-    min: 0,
-    max: TB,
-    scope: 'server',
+    range: [0, TB],
     dynamic: true,
     description:
       'Memory for columns that are kept of scanned types and of ranges of indexes, so that sums ' +
@@ -51,9 +42,7 @@ export const cacheRows = {
   'svc.searchMemoryMax': {
     type: 'size',
     default: 256 * MB,
-    min: 0,
-    max: TB,
-    scope: 'server',
+    range: [0, TB],
     dynamic: true,
     description:
       'Memory for decoded lists of full-text and sparse indexes, 7 bytes a posting; without it ' +
@@ -62,9 +51,7 @@ export const cacheRows = {
   'svc.vectorIndexMemoryMax': {
     type: 'size',
     default: 1024 * MB,
-    min: 0,
-    max: TB,
-    scope: 'server',
+    range: [0, TB],
     dynamic: true,
     description:
       'Memory for the vectors and graphs of dense vector indexes; an index that does not fit is ' +
@@ -73,9 +60,7 @@ export const cacheRows = {
   'svc.sparseVectorScoringWindow': {
     type: 'integer',
     default: 16_384,
-    min: 0,
-    max: 1 << 24,
-    scope: 'server',
+    range: [0, 1 << 24],
     dynamic: true,
     description:
       'Records whose sparse vectors are scored at once; 0: one block of 128 after the other.',
@@ -83,9 +68,7 @@ export const cacheRows = {
   'svc.sparseVectorScoringMinPostingsForPartitioning': {
     type: 'integer',
     default: 50_000,
-    min: 1,
-    max: 1_000_000_000,
-    scope: 'server',
+    range: [1, 1_000_000_000],
     dynamic: true,
     description:
       'Postings of a sparse search from which on its records are split into parts of so many; ' +
@@ -94,9 +77,7 @@ export const cacheRows = {
   'svc.columnViewRecordsMin': {
     type: 'integer',
     default: 10_000,
-    min: 1,
-    max: 1_000_000_000,
-    scope: 'server',
+    range: [1, 1_000_000_000],
     dynamic: true,
     description:
       'Of types with fewer records no columns are kept: reading them is fast enough. Of an index ' +

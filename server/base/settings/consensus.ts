@@ -15,8 +15,6 @@ export const consensusRows = {
       three: 'write majority (three of five), or all',
     },
     default: 'majority',
-    scope: 'server',
-    dynamic: false,
     description:
       'Which members must hold a commit on disk before it is acknowledged: most of them, or all.',
   },
@@ -24,9 +22,7 @@ export const consensusRows = {
     type: 'duration',
     unit: 'milliseconds',
     default: 10 * SECOND,
-    min: 100,
-    max: HOUR,
-    scope: 'server',
+    range: [100, HOUR],
     dynamic: true,
     description: 'How long a commit waits for its quorum, and a read for the state it asked for.',
   },
@@ -34,27 +30,20 @@ export const consensusRows = {
     type: 'duration',
     unit: 'milliseconds',
     default: 2 * SECOND,
-    min: 50,
-    max: 10 * MINUTE,
-    scope: 'server',
-    dynamic: false,
+    range: [50, 10 * MINUTE],
     description: 'Shortest silence of the leader after which a member stands for election.',
   },
   'svc.ha.electionTimeoutMax': {
     type: 'duration',
     unit: 'milliseconds',
     default: 5 * SECOND,
-    min: 50,
-    max: 10 * MINUTE,
-    scope: 'server',
-    dynamic: false,
+    range: [50, 10 * MINUTE],
     description: 'Longest such silence; each member draws its own time between the two.',
   },
   'svc.ha.readConsistency': {
     type: 'enum',
     values: ['eventual', 'read_your_writes', 'linearizable'],
     default: 'read_your_writes',
-    scope: 'server',
     dynamic: true,
     description:
       'What a read sees that names no mode: eventual, read_your_writes (not older than its ' +
@@ -63,17 +52,13 @@ export const consensusRows = {
   'svc.ha.stopServerOnReplicationFailure': {
     type: 'boolean',
     default: false,
-    scope: 'server',
-    dynamic: false,
     description:
       'Whether a server whose replication failed stops, rather than to stay and answer reads.',
   },
   'svc.ha.logVerbose': {
     type: 'integer',
     default: 0,
-    min: 0,
-    max: 3,
-    scope: 'server',
+    range: [0, 3],
     dynamic: true,
     description:
       'How much of the cluster is logged: 0 what matters, 1 its state on ' +

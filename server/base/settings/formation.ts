@@ -8,8 +8,6 @@ export const formationRows = {
   'svc.ha.bootstrapFromLocalDatabase': {
     type: 'boolean',
     default: true,
-    scope: 'server',
-    dynamic: false,
     description:
       'Whether a cluster that forms begins with the databases that its servers hold; off, ' +
       'it begins empty, and they are kept beside it.',
@@ -18,17 +16,12 @@ export const formationRows = {
     type: 'duration',
     unit: 'milliseconds',
     default: 2 * MINUTE,
-    min: SECOND,
-    max: DAY,
-    scope: 'server',
-    dynamic: false,
+    range: [SECOND, DAY],
     description: 'How long servers that form a cluster wait for each other.',
   },
   'svc.ha.autoAcquireDatabases': {
     type: 'boolean',
     default: true,
-    scope: 'server',
-    dynamic: false,
     description:
       'Whether a member takes databases that it lacks by itself; off, a person asks for ' +
       'the resync.',

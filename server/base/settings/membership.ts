@@ -8,24 +8,18 @@ export const membershipRows = {
   'svc.ha.enabled': {
     type: 'boolean',
     default: false,
-    scope: 'server',
-    dynamic: false,
     description:
       'Whether the server is a member of a cluster. A list in svc.ha.serverList turns it on too.',
   },
   'svc.ha.clusterName': {
     type: 'string',
     default: 'svc',
-    scope: 'server',
-    dynamic: false,
     description:
       'Name of the cluster: equal on all its servers, and part of the identity of its log.',
   },
   'svc.ha.serverList': {
     type: 'string',
     default: '',
-    scope: 'server',
-    dynamic: false,
     description:
       'The members that a cluster begins with: ' +
       '[name@]host:{raft:2434,http:2480,priority:0} between commas, or ' +
@@ -35,24 +29,17 @@ export const membershipRows = {
     type: 'enum',
     values: ['any', 'replica'],
     default: 'any',
-    scope: 'server',
-    dynamic: false,
     description: 'A replica never leads: its priority is 0 whatever svc.ha.serverList says.',
   },
   'svc.ha.raftPort': {
     type: 'integer',
     default: 2434,
-    min: 1,
-    max: 65_535,
-    scope: 'server',
-    dynamic: false,
+    range: [1, 65_535],
     description: 'Port on which the other members reach this server.',
   },
   'svc.ha.k8s': {
     type: 'boolean',
     default: false,
-    scope: 'server',
-    dynamic: false,
     description:
       'Whether the server is a pod: its host is $HOSTNAME with svc.ha.k8sSuffix, and it ' +
       'asks at every start to be a member.',
@@ -60,8 +47,6 @@ export const membershipRows = {
   'svc.ha.k8sSuffix': {
     type: 'string',
     default: '',
-    scope: 'server',
-    dynamic: false,
     description:
       'Domain behind the names of pods, beginning with a dot; completes short hosts of ' +
       'svc.ha.serverList.',
@@ -69,8 +54,6 @@ export const membershipRows = {
   'svc.ha.clusterToken': {
     type: 'string',
     default: '',
-    scope: 'server',
-    dynamic: false,
     secret: true,
     description:
       'Secret that the members share. Empty: svc.ha.clusterTokenPath, else derived from ' +
@@ -79,8 +62,6 @@ export const membershipRows = {
   'svc.ha.clusterTokenPath': {
     type: 'path',
     default: '',
-    scope: 'server',
-    dynamic: false,
     description:
       'File with the secret of the cluster, read when svc.ha.clusterToken is empty; further ' +
       'lines are secrets that others may come with too.',

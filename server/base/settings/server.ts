@@ -8,8 +8,6 @@ export const serverRows = {
   'svc.server.name': {
     type: 'string',
     default: 'svc_0',
-    scope: 'server',
-    dynamic: false,
     description:
       'Name of this server: unique in its cluster and part of the name of its log folder.',
   },
@@ -17,36 +15,27 @@ export const serverRows = {
     type: 'enum',
     values: ['development', 'test', 'production'],
     default: 'development',
-    scope: 'server',
-    dynamic: false,
     description: 'In production, errors leave out their details and the web tool is off.',
   },
   'svc.server.rootPath': {
     type: 'path',
     default: '.',
-    scope: 'server',
-    dynamic: false,
     description:
       'Folder of what the server writes; outside it only what other settings place elsewhere.',
   },
   'svc.server.databaseDirectory': {
     type: 'path',
     default: '${svc.server.rootPath}/databases',
-    scope: 'server',
-    dynamic: false,
     description: 'Folder of the databases, one subfolder each; it may be on a volume of its own.',
   },
   'svc.server.configDirectory': {
     type: 'path',
     default: '${svc.server.rootPath}/config',
-    scope: 'server',
-    dynamic: false,
     description: 'Folder of the configuration file and of users, groups and tokens.',
   },
   'svc.server.backupDirectory': {
     type: 'path',
     default: '${svc.server.rootPath}/backups',
-    scope: 'server',
     dynamic: true,
     description:
       'Folder of backups, one subfolder each database, unless backup.json names another.',
@@ -54,31 +43,23 @@ export const serverRows = {
   'svc.server.logsDirectory': {
     type: 'path',
     default: '${svc.server.rootPath}/log',
-    scope: 'server',
-    dynamic: false,
     description: 'Folder of the files of server events.',
   },
   'svc.server.rootPassword': {
     type: 'string',
     default: '',
     secret: true,
-    scope: 'server',
-    dynamic: false,
     description: 'Password that the user root gets at the first start.',
   },
   'svc.server.rootPasswordPath': {
     type: 'path',
     default: '',
-    scope: 'server',
-    dynamic: false,
     description: 'File with the password of root at the first start; white space around it is cut.',
   },
   'svc.server.defaultDatabases': {
     type: 'string',
     default: '',
     secret: true,
-    scope: 'server',
-    dynamic: false,
     description:
       'Databases to create at start where missing: name[user:password:group,...]{import:address} ' +
       'parts joined by ; (import-export.md).',
@@ -86,7 +67,6 @@ export const serverRows = {
   'svc.server.restoreImportAllowLocalUrls': {
     type: 'boolean',
     default: false,
-    scope: 'server',
     dynamic: true,
     description:
       'Whether restore database, import database and svc.server.defaultDatabases may read files ' +
@@ -95,24 +75,18 @@ export const serverRows = {
   'svc.server.sampleDatabase': {
     type: 'string',
     default: '',
-    scope: 'server',
-    dynamic: false,
     description: 'Name of a database to create with sample data where missing; empty for none.',
   },
   'svc.server.shutdownTimeout': {
     type: 'duration',
     unit: 'milliseconds',
     default: MINUTE,
-    min: 0,
-    max: HOUR,
-    scope: 'server',
-    dynamic: false,
+    range: [0, HOUR],
     description: 'How long a stop waits for running requests before it ends them.',
   },
   'svc.server.readinessRequiresHA': {
     type: 'boolean',
     default: false,
-    scope: 'server',
     dynamic: true,
     description:
       'Whether /ready asks for a leader too, for membership, and that this server is not behind.',
@@ -120,17 +94,13 @@ export const serverRows = {
   'svc.server.readinessHAMaxLag': {
     type: 'integer',
     default: 100,
-    min: 0,
-    max: 1_000_000_000,
-    scope: 'server',
+    range: [0, 1_000_000_000],
     dynamic: true,
     description: 'Entries that a server may be behind and still count as ready.',
   },
   'svc.server.plugins': {
     type: 'string',
     default: '',
-    scope: 'server',
-    dynamic: false,
     description:
       'Names of plugins, or name:class, between commas. mcp and prometheus are on by themselves.',
   },

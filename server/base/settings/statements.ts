@@ -8,27 +8,21 @@ export const statementRows = {
   'svc.parser.depthMax': {
     type: 'integer',
     default: 500,
-    min: 10,
-    max: 2_000,
-    scope: 'server',
+    range: [10, 2_000],
     dynamic: true,
     description: 'Deepest nesting of a statement or of a value in JSON.',
   },
   'svc.parser.statementSizeMax': {
     type: 'size',
     default: 4 * MB,
-    min: KB,
-    max: 256 * MB,
-    scope: 'server',
+    range: [KB, 256 * MB],
     dynamic: true,
     description: 'Longest text of a statement.',
   },
   'svc.parser.columnsMax': {
     type: 'integer',
     default: 4_096,
-    min: 100,
-    max: 100_000,
-    scope: 'server',
+    range: [100, 100_000],
     dynamic: true,
     description:
       'Most columns of a projection, keys of an order or a grouping, variables of a `LET` and ' +
@@ -38,8 +32,7 @@ export const statementRows = {
     type: 'duration',
     unit: 'milliseconds',
     default: 0,
-    min: 0,
-    max: 7 * DAY,
+    range: [0, 7 * DAY],
     scope: 'database',
     dynamic: true,
     description: 'How long a statement may run; 0 for no limit.',
@@ -48,14 +41,12 @@ export const statementRows = {
     type: 'string',
     default: 'yyyy-MM-dd',
     scope: 'database',
-    dynamic: false,
     description: 'Pattern in which results print dates.',
   },
   'svc.dateTimeFormat': {
     type: 'string',
     default: 'yyyy-MM-dd HH:mm:ss',
     scope: 'database',
-    dynamic: false,
     description:
       'Pattern in which results print date-times; the default adds fractions of a second ' +
       'where there are any.',
@@ -63,18 +54,14 @@ export const statementRows = {
   'svc.queryMemoryMax': {
     type: 'size',
     default: 256 * MB,
-    min: MB,
-    max: TB,
-    scope: 'server',
+    range: [MB, TB],
     dynamic: true,
     description: 'Memory that the sorts, groups and sets of one statement may hold.',
   },
   'svc.queryMemoryTotalMax': {
     type: 'size',
     default: GB,
-    min: MB,
-    max: TB,
-    scope: 'server',
+    range: [MB, TB],
     dynamic: true,
     description: 'Memory that all statements which run may hold together.',
   },
@@ -82,9 +69,7 @@ export const statementRows = {
     type: 'duration',
     unit: 'milliseconds',
     default: SECOND,
-    min: 1,
-    max: MINUTE,
-    scope: 'server',
+    range: [1, MINUTE],
     dynamic: true,
     description:
       'Time of the processor that a call of JavaScript may take in a read, on a thread of its own.',
@@ -93,9 +78,7 @@ export const statementRows = {
     type: 'duration',
     unit: 'milliseconds',
     default: 20,
-    min: 1,
-    max: MINUTE,
-    scope: 'server',
+    range: [1, MINUTE],
     dynamic: true,
     description:
       'The same in a write, which runs on the network thread; a read that takes longer moves to ' +
@@ -104,9 +87,7 @@ export const statementRows = {
   'svc.keptMemoryMax': {
     type: 'size',
     default: 512 * MB,
-    min: MB,
-    max: TB,
-    scope: 'server',
+    range: [MB, TB],
     dynamic: true,
     description:
       'Memory for session parameters, global variables, open transactions, fetched files, ' +
@@ -115,25 +96,20 @@ export const statementRows = {
   'svc.keptMemoryMaxPerUser': {
     type: 'size',
     default: 256 * MB,
-    min: MB,
-    max: TB,
-    scope: 'server',
+    range: [MB, TB],
     dynamic: true,
     description: 'The same for one user; root has no such bound.',
   },
   'svc.queryValueSizeMax': {
     type: 'size',
     default: 64 * MB,
-    min: 64 * KB,
-    max: GB,
-    scope: 'server',
+    range: [64 * KB, GB],
     dynamic: true,
     description: 'Largest list, map or text that an expression may make, and row of an answer.',
   },
   'svc.opencypher.loadCsv.allowFileUrls': {
     type: 'boolean',
     default: false,
-    scope: 'server',
     dynamic: true,
     description:
       'Whether LOAD CSV may read files of this machine, for users who may change security.',
@@ -141,7 +117,6 @@ export const statementRows = {
   'svc.opencypher.loadCsv.importDirectory': {
     type: 'path',
     default: '',
-    scope: 'server',
     dynamic: true,
     description:
       'Directory that the files of LOAD CSV are named from and must lie below; empty: anywhere.',
@@ -149,7 +124,6 @@ export const statementRows = {
   'svc.opencypher.loadCsv.allowRemoteUrls': {
     type: 'boolean',
     default: true,
-    scope: 'server',
     dynamic: true,
     description: 'Whether LOAD CSV may read addresses of http and https.',
   },
@@ -159,7 +133,6 @@ export const statementRows = {
       '127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,0.0.0.0/8,' +
       '100.64.0.0/10,192.0.0.0/24,198.18.0.0/15,224.0.0.0/4,240.0.0.0/4,255.255.255.255/32,' +
       '::/96,fe80::/10,fec0::/10,fc00::/7,ff00::/8,64:ff9b::/96,64:ff9b:1::/48,2001::/32,2002::/16',
-    scope: 'server',
     dynamic: true,
     description:
       'IP ranges that LOAD CSV never connects to, whatever name or redirect leads there.',
@@ -167,18 +140,14 @@ export const statementRows = {
   'svc.opencypher.loadCsv.maxRemoteSize': {
     type: 'size',
     default: 64 * MB,
-    min: KB,
-    max: 2 * GB,
-    scope: 'server',
+    range: [KB, 2 * GB],
     dynamic: true,
     description: 'Bytes that LOAD CSV reads from one address at most.',
   },
   'svc.queryMaxConcurrent': {
     type: 'integer',
     default: -1,
-    min: -1,
-    max: 1_000_000,
-    scope: 'server',
+    range: [-1, 1_000_000],
     dynamic: true,
     description:
       'Statements of clients that run at once; 0 for as many as come, -1 for twice as many as ' +
@@ -187,9 +156,7 @@ export const statementRows = {
   'svc.queryMaxConcurrentPerUser': {
     type: 'integer',
     default: 0,
-    min: 0,
-    max: 1_000_000,
-    scope: 'server',
+    range: [0, 1_000_000],
     dynamic: true,
     description:
       'Statements of one user that run at once; 0 for as many as leave a place for another user ' +
@@ -198,9 +165,7 @@ export const statementRows = {
   'svc.queryAdmissionHeapWatermark': {
     type: 'integer',
     default: 80,
-    min: 1,
-    max: 100,
-    scope: 'server',
+    range: [1, 100],
     dynamic: true,
     description:
       'Percentage of `svc.queryMemoryTotalMax`, and once a statement was refused for want of ' +
@@ -210,18 +175,14 @@ export const statementRows = {
     type: 'duration',
     unit: 'milliseconds',
     default: 30 * SECOND,
-    min: 0,
-    max: DAY,
-    scope: 'server',
+    range: [0, DAY],
     dynamic: true,
     description: 'How long a statement waits for its turn before it is refused; 0 does not wait.',
   },
   'svc.queryQueueMaxSize': {
     type: 'integer',
     default: 256,
-    min: 0,
-    max: 1_000_000,
-    scope: 'server',
+    range: [0, 1_000_000],
     dynamic: true,
     description: 'Statements that may wait for their turn; the next one is refused at once.',
   },

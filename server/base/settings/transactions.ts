@@ -8,10 +8,7 @@ export const transactionRows = {
   'svc.txWalFlush': {
     type: 'integer',
     default: 2,
-    min: 0,
-    max: 2,
-    scope: 'server',
-    dynamic: false,
+    range: [0, 2],
     description:
       'What an acknowledged commit survives: 2 power loss, 1 and 0 the death of the process only ' +
       '(on a server alone; a member of a cluster always syncs).',
@@ -19,8 +16,7 @@ export const transactionRows = {
   'svc.txRetries': {
     type: 'integer',
     default: 3,
-    min: 0,
-    max: 1_000,
+    range: [0, 1_000],
     scope: 'database',
     dynamic: true,
     description: 'How often a single statement is run again after a conflict.',
@@ -29,18 +25,14 @@ export const transactionRows = {
     type: 'duration',
     unit: 'milliseconds',
     default: 10 * MINUTE,
-    min: 0,
-    max: 7 * DAY,
-    scope: 'server',
+    range: [0, 7 * DAY],
     dynamic: true,
     description: 'How long a transaction may stay open at most, busy or not; 0 for no such end.',
   },
   'svc.txSizeMax': {
     type: 'size',
     default: 256 * MB,
-    min: MB,
-    max: 16 * GB,
-    scope: 'server',
+    range: [MB, 16 * GB],
     dynamic: true,
     description: 'Bytes one transaction may have written before it commits.',
   },

@@ -146,7 +146,7 @@ function typeOf(row: SettingRow): string {
     case 'duration':
       return `duration in ${row.unit}`;
     case 'integer':
-      return `${row.min} to ${row.max}`;
+      return row.range.join(' to ');
     case 'ports':
       return 'port or range';
     default:
