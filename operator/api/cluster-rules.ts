@@ -2,6 +2,7 @@
  * The rules of a SvcCluster's spec that no single field can say, and the settings of the server
  * that belong to the operator.
  */
+import {words} from '#server/base/words.ts';
 import {quantityValue} from './quantity.ts';
 import {type Rule, unchanged} from './rules.ts';
 import {canonicalJson} from './kube-object.ts';
@@ -9,44 +10,19 @@ import type {ClusterSpec} from './svc-cluster.ts';
 
 /** Settings that follow from other fields of the spec or from how pods are made. */
 export const ownedSettings = [
-  'svc.server.name',
-  'svc.server.rootPath',
-  'svc.server.databaseDirectory',
-  'svc.server.configDirectory',
-  'svc.server.backupDirectory',
-  'svc.server.rootPassword',
-  'svc.server.rootPasswordPath',
-  'svc.server.defaultDatabases',
-  'svc.server.httpIncomingHost',
-  'svc.server.httpIncomingPort',
-  'svc.server.httpsIncomingPort',
-  'svc.server.readinessRequiresHA',
-  'svc.server.shutdownTimeout',
-  'svc.ha.enabled',
-  'svc.ha.clusterName',
-  'svc.ha.clusterToken',
-  'svc.ha.clusterTokenPath',
-  'svc.ha.serverList',
-  'svc.ha.serverRole',
-  'svc.ha.raftPort',
-  'svc.ha.k8s',
-  'svc.ha.k8sSuffix',
-  'svc.ha.quorum',
-  'svc.ha.readConsistency',
-  'svc.ha.electionTimeoutMin',
-  'svc.ha.electionTimeoutMax',
-  'svc.ha.snapshotThreshold',
-  'svc.ha.raftPersistStorage',
-  'svc.ha.raftStorageDirectory',
-  'svc.ssl.enabled',
-  'svc.ssl.keyStore',
-  'svc.ssl.trustStore',
-  'svc.ha.tls.enabled',
-  'svc.ha.tls.certChainFile',
-  'svc.ha.tls.privateKeyFile',
-  'svc.ha.tls.trustCertCollectionFile',
-  'svc.ha.tls.mutualAuth',
-] as const;
+  ...words('svc.server.name svc.server.rootPath svc.server.databaseDirectory'),
+  ...words('svc.server.configDirectory svc.server.backupDirectory svc.server.rootPassword'),
+  ...words('svc.server.rootPasswordPath svc.server.defaultDatabases svc.server.httpIncomingHost'),
+  ...words('svc.server.httpIncomingPort svc.server.httpsIncomingPort'),
+  ...words('svc.server.readinessRequiresHA svc.server.shutdownTimeout svc.ha.enabled'),
+  ...words('svc.ha.clusterName svc.ha.clusterToken svc.ha.clusterTokenPath svc.ha.serverList'),
+  ...words('svc.ha.serverRole svc.ha.raftPort svc.ha.k8s svc.ha.k8sSuffix svc.ha.quorum'),
+  ...words('svc.ha.readConsistency svc.ha.electionTimeoutMin svc.ha.electionTimeoutMax'),
+  ...words('svc.ha.snapshotThreshold svc.ha.raftPersistStorage svc.ha.raftStorageDirectory'),
+  ...words('svc.ssl.enabled svc.ssl.keyStore svc.ssl.trustStore svc.ha.tls.enabled'),
+  ...words('svc.ha.tls.certChainFile svc.ha.tls.privateKeyFile svc.ha.tls.trustCertCollectionFile'),
+  ...words('svc.ha.tls.mutualAuth'),
+];
 
 /** Release of a minor as one number: only it decides whether data can go back. */
 function minorOf(version: string): number {

@@ -6,6 +6,7 @@
  * (who began the cluster), `storage.lastGood`, the identity of claims that members had, and the
  * times of `operation`: losing those makes the operator wait longer, never act sooner.
  */
+import {words} from '#server/base/words.ts';
 import {conditionList} from './conditions.ts';
 import {
   flag,
@@ -27,20 +28,9 @@ const word = (says: string) => text({says, maxLength: 256});
 const sentence = (says: string) => text({says, maxLength: 1_024});
 
 export const phases = [
-  'Pending',
-  'Creating',
-  'Recovering',
-  'Running',
-  'Upgrading',
-  'Scaling',
-  'Healing',
-  'Stalled',
-  'Degraded',
-  'QuorumLost',
-  'Paused',
-  'Hibernated',
-  'Invalid',
-] as const;
+  ...words('Pending Creating Recovering Running Upgrading Scaling Healing Stalled Degraded'),
+  ...words('QuorumLost Paused Hibernated Invalid'),
+];
 
 const member = object(
   {says: 'A member, or a pod that is to become one.'},

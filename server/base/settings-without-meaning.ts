@@ -4,6 +4,7 @@
  *
  * Invariant: no name stands here and in the table of settings.
  */
+import {words} from './words.ts';
 
 const noGrpc = 'there is no gRPC port; rows of an answer are svc.server.httpQueryMaxResultRows';
 const noWire = 'the server speaks HTTP, and no wire protocol of another database yet';
@@ -158,26 +159,10 @@ export const settingsWithoutMeaning: Readonly<Record<string, string>> = {
   ...named(
     'svc.grpc.',
     [
-      'enabled',
-      'host',
-      'port',
-      'mode',
-      'xds.port',
-      'tls.enabled',
-      'tls.cert',
-      'tls.key',
-      'maxMessageSize',
-      'maxMetadataSize',
-      'reflection.enabled',
-      'health.enabled',
-      'compression.enabled',
-      'compression.force',
-      'compression.type',
-      'tx.maxIdleMs',
-      'tx.maxAgeMs',
-      'tx.reaperPeriodMs',
-      'maxConcurrentTransactions',
-      'maxConcurrentTransactionsPerPrincipal',
+      ...words('enabled host port mode xds.port tls.enabled tls.cert tls.key maxMessageSize'),
+      ...words('maxMetadataSize reflection.enabled health.enabled compression.enabled'),
+      ...words('compression.force compression.type tx.maxIdleMs tx.maxAgeMs tx.reaperPeriodMs'),
+      ...words('maxConcurrentTransactions maxConcurrentTransactionsPerPrincipal'),
     ],
     noGrpc,
   ),
@@ -189,19 +174,9 @@ export const settingsWithoutMeaning: Readonly<Record<string, string>> = {
   ...named(
     'svc.bolt.',
     [
-      'host',
-      'port',
-      'ssl',
-      'debug',
-      'routing.ttl',
-      'defaultDatabase',
-      'maxConnections',
-      'websocket.maxFrameSize',
-      'maxMessageSize',
-      'packstream.maxValueLength',
-      'packstream.maxElements',
-      'packstream.maxDepth',
-      'maxOpenStreams',
+      ...words('host port ssl debug routing.ttl defaultDatabase maxConnections'),
+      ...words('websocket.maxFrameSize maxMessageSize packstream.maxValueLength'),
+      ...words('packstream.maxElements packstream.maxDepth maxOpenStreams'),
     ],
     noWire,
   ),

@@ -4,37 +4,16 @@
  * A class name of Lucene's (`org.apache.lucene.analysis.en.EnglishAnalyzer`) is another spelling
  * of the analyzer that does the same.
  */
+import {words} from '#server/base/words.ts';
 
 const ownAnalyzers = ['standard', 'simple', 'whitespace', 'keyword', 'stop'] as const;
 
 /** Languages with a stemmer. */
 export const languages = [
-  'arabic',
-  'armenian',
-  'bulgarian',
-  'danish',
-  'dutch',
-  'english',
-  'finnish',
-  'french',
-  'german',
-  'greek',
-  'hungarian',
-  'indonesian',
-  'irish',
-  'italian',
-  'lithuanian',
-  'nepali',
-  'norwegian',
-  'portuguese',
-  'romanian',
-  'russian',
-  'serbian',
-  'spanish',
-  'swedish',
-  'tamil',
-  'turkish',
-] as const;
+  ...words('arabic armenian bulgarian danish dutch english finnish french german greek hungarian'),
+  ...words('indonesian irish italian lithuanian nepali norwegian portuguese romanian russian'),
+  ...words('serbian spanish swedish tamil turkish'),
+];
 
 export type Language = (typeof languages)[number];
 export type AnalyzerName = (typeof ownAnalyzers)[number] | Language;

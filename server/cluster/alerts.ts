@@ -6,6 +6,7 @@
  *
  * Source: docs/cluster.md lists every id.
  */
+import {words} from '#server/base/words.ts';
 import type {ClusterPeer, ClusterState} from './cluster.ts';
 import {faultsOf, localLag, type NodeFault} from './readiness.ts';
 import type {LocalHealth} from './local-health.ts';
@@ -15,30 +16,13 @@ export type AlertSeverity = 'info' | 'warning' | 'critical';
 
 /** Every id there is; docs/cluster.md has a row for each. */
 export const alertIds = [
-  'no-leader',
-  'not-a-member',
-  'peers-not-in-configuration',
-  'peers-not-in-server-list',
-  'lagging-followers',
-  'quorum-at-risk',
-  'leader-not-ready',
-  'local-replica-behind',
-  'resync-in-progress',
-  'raft-not-running',
-  'raft-log-failure',
-  'critical-halt',
-  'databases-not-available',
-  'disk-full',
-  'repair-given-up',
-  'stuck-at-stale-term',
-  'stalled-behind-leader',
-  'leader-missing-databases',
-  'ambiguous-http-addresses',
-  'connections-turned-away',
-  'servers-waiting-outside',
-  'several-releases',
-  'backup-configuration',
-] as const;
+  ...words('no-leader not-a-member peers-not-in-configuration peers-not-in-server-list'),
+  ...words('lagging-followers quorum-at-risk leader-not-ready local-replica-behind'),
+  ...words('resync-in-progress raft-not-running raft-log-failure critical-halt'),
+  ...words('databases-not-available disk-full repair-given-up stuck-at-stale-term'),
+  ...words('stalled-behind-leader leader-missing-databases ambiguous-http-addresses'),
+  ...words('connections-turned-away servers-waiting-outside several-releases backup-configuration'),
+];
 
 export type AlertId = (typeof alertIds)[number];
 

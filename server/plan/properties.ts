@@ -6,6 +6,7 @@
  * `writesAny` stand for types that are known only when it runs (records by id, hops over every
  * edge type). Security, replicas and the executor's barriers rely on that.
  */
+import {words} from '#server/base/words.ts';
 import type {Expression} from './expression.ts';
 import {functionSignature} from './function-table.ts';
 import type {PlanNode, SortKey} from './node.ts';
@@ -199,19 +200,11 @@ export function asksSearchIndex(plan: PlanNode): boolean {
 }
 
 const searches: ReadonlySet<string> = new Set([
-  'fulltext.searchIndex',
-  'fulltext.searchFields',
-  'fulltext.searchIndexMore',
-  'fulltext.searchFieldsMore',
-  'fulltext.containsText',
-  'vector.neighbors',
-  'vector.sparseNeighbors',
-  'vector.recommend',
-  'vector.discover',
-  'vector.neighborNodes',
-  'db.index.vector.queryNodes',
-  'db.index.fulltext.queryNodes',
-  'db.index.fulltext.queryRelationships',
+  ...words('fulltext.searchIndex fulltext.searchFields fulltext.searchIndexMore'),
+  ...words('fulltext.searchFieldsMore fulltext.containsText vector.neighbors'),
+  ...words('vector.sparseNeighbors vector.recommend vector.discover vector.neighborNodes'),
+  ...words('db.index.vector.queryNodes db.index.fulltext.queryNodes'),
+  ...words('db.index.fulltext.queryRelationships'),
 ]);
 
 /** The keys by which the rows certainly are sorted; empty when nothing is promised. */

@@ -5,6 +5,7 @@
  * A map may name a base (`date`, `time`, `datetime`); parts that are given take the place of the
  * base's. Days are said by month and day, by week, by quarter or by their number in the year.
  */
+import {words} from '#server/base/words.ts';
 import {civilFromDays, dayOfWeek, daysFromCivil} from '#server/model/calendar.ts';
 import {isIntegerValue, isNumberValue, makeInteger, numberOf} from '#server/model/number.ts';
 import {secondsPerDay} from '#server/model/temporal.ts';
@@ -357,18 +358,9 @@ function cutMoment(unit: string, {days, nanosOfDay, zone}: Moment): Moment {
 }
 
 const durationNames = [
-  'years',
-  'quarters',
-  'months',
-  'weeks',
-  'days',
-  'hours',
-  'minutes',
-  'seconds',
-  'milliseconds',
-  'microseconds',
-  'nanoseconds',
-] as const;
+  ...words('years quarters months weeks days hours minutes seconds milliseconds microseconds'),
+  ...words('nanoseconds'),
+];
 
 function durationOf([value = null]: readonly Value[]): Value {
   if (value instanceof DurationValue) return value;

@@ -8,7 +8,7 @@ import type * as Ast from './ast.ts';
 import type * as Sql from './ast-statement.ts';
 import type {BindContext} from './bind-context.ts';
 
-export function words(kind: string): string {
+export function printedKind(kind: string): string {
   return kind.replaceAll('-', ' ').toUpperCase();
 }
 
@@ -95,7 +95,7 @@ export function settingsOf(
   for (const {at, name, value} of settings) {
     const key = known.find(one => one.toLowerCase() === name.toLowerCase());
     if (key === undefined) {
-      const statement = words('what' in ast ? ast.what : kind);
+      const statement = printedKind('what' in ast ? ast.what : kind);
       const hint = known.length === 0 ? '' : `: expected one of ${known.join(', ')}`;
       return context.syntax(at, `There is no setting '${name}' of ${statement}${hint}`);
     }

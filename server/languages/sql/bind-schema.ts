@@ -5,35 +5,21 @@
  * documented but belongs to a model that is not here yet is refused by its name.
  */
 import {unreachable} from '#server/base/assert.ts';
+import {words} from '#server/base/words.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
 import type * as Sql from './ast-statement.ts';
 import type {BindContext} from './bind-context.ts';
 import {bindCreateTrigger, bindDefineFunction, functionName} from './bind-routine.ts';
 import {bindCreateView, bindRefresh} from './bind-view.ts';
-import {changedCustom, constantOf, settingsOf, words} from './bind-constant.ts';
+import {changedCustom, constantOf, printedKind, settingsOf} from './bind-constant.ts';
 import {bindAlterProperty, bindAlterType, bindCreateProperty, bindCreateType} from './bind-type.ts';
 import {bindCreateIndex} from './bind-index.ts';
 
 const schemaKinds: ReadonlySet<string> = new Set<Sql.SchemaStatement['kind']>([
-  'create-type',
-  'alter-type',
-  'create-property',
-  'alter-property',
-  'create-index',
-  'create-bucket',
-  'alter-bucket',
-  'drop',
-  'truncate',
-  'rebuild',
-  'create-trigger',
-  'create-view',
-  'create-timeseries',
-  'alter-timeseries',
-  'create-graph-view',
-  'alter-view',
-  'refresh-view',
-  'define-function',
-  'drop-function',
+  ...words('create-type alter-type create-property alter-property create-index create-bucket'),
+  ...words('alter-bucket drop truncate rebuild create-trigger create-view create-timeseries'),
+  ...words('alter-timeseries create-graph-view alter-view refresh-view define-function'),
+  ...words('drop-function'),
 ]);
 
 export function isSchemaStatement(ast: Sql.Statement): ast is Sql.SchemaStatement {
@@ -66,7 +52,7 @@ export function bindSchema(context: BindContext, ast: Sql.SchemaStatement): Sche
       return bindCreateTrigger(context, ast);
     case 'create-view':
       if (ast.what === 'materialized-view') return bindCreateView(context, ast);
-      return context.notAvailable(ast.at, `CREATE ${words(ast.what)}`);
+      return context.notAvailable(ast.at, `CREATE ${printedKind(ast.what)}`);
     case 'create-timeseries':
     case 'alter-timeseries':
       return context.notAvailable(ast.at, 'TIMESERIES TYPE');
@@ -74,7 +60,7 @@ export function bindSchema(context: BindContext, ast: Sql.SchemaStatement): Sche
       return context.notAvailable(ast.at, 'CREATE GRAPH ANALYTICAL VIEW');
     case 'alter-view':
       if (ast.what !== 'materialized-view') {
-        return context.notAvailable(ast.at, `ALTER ${words(ast.what)}`);
+        return context.notAvailable(ast.at, `ALTER ${printedKind(ast.what)}`);
       }
       return {
         kind: 'alter-view',
@@ -83,7 +69,7 @@ export function bindSchema(context: BindContext, ast: Sql.SchemaStatement): Sche
       };
     case 'refresh-view':
       if (ast.what === 'materialized-view') return {kind: 'refresh-view', name: ast.name.text};
-      return context.notAvailable(ast.at, `REFRESH ${words(ast.what)}`);
+      return context.notAvailable(ast.at, `REFRESH ${printedKind(ast.what)}`);
     case 'define-function':
       return bindDefineFunction(context, ast);
     case 'drop-function':
@@ -134,7 +120,7 @@ function bindDrop(context: BindContext, ast: Sql.Drop): SchemaCommand {
     case 'continuous-aggregate':
     case 'graph-analytical-view':
     case 'timeseries-type':
-      return context.notAvailable(ast.at, `DROP ${words(ast.what)}`);
+      return context.notAvailable(ast.at, `DROP ${printedKind(ast.what)}`);
     default:
       return unreachable(ast.what);
   }
@@ -166,7 +152,7 @@ function bindRebuild(context: BindContext, ast: Sql.Rebuild): SchemaCommand {
       return {kind: 'rebuild-type', name, polymorphic: ast.polymorphic, repartition};
     }
     case 'rebuild-graph-view':
-      return context.notAvailable(ast.at, words(ast.what));
+      return context.notAvailable(ast.at, printedKind(ast.what));
     default:
       return unreachable(ast.what);
   }

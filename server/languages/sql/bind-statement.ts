@@ -5,6 +5,7 @@
  * its name. Pure: the same text and catalog give the same plan, so plans can be kept by both.
  */
 
+import {words} from '#server/base/words.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {
   type DatabaseSettingKey,
@@ -41,20 +42,9 @@ export function bindSql(text: string, catalog: Catalog, limits?: ParseLimits): P
 
 const noLimits = {limit: undefined, timeout: undefined} as const;
 
-const scriptKinds: ReadonlySet<string> = new Set<ScriptStatement['kind']>([
-  'begin',
-  'commit',
-  'rollback',
-  'let',
-  'set-global',
-  'if',
-  'foreach',
-  'while',
-  'break',
-  'return',
-  'sleep',
-  'console',
-]);
+const scriptKinds: ReadonlySet<string> = new Set<ScriptStatement['kind']>(
+  words('begin commit rollback let set-global if foreach while break return sleep console'),
+);
 
 /** Whether it is control flow, which runs above plans. */
 export function isScriptStatement(ast: Statement): ast is ScriptStatement {

@@ -3,6 +3,7 @@
  */
 
 import {Refusal} from '#server/base/errors.ts';
+import {words} from '#server/base/words.ts';
 import {nearestNameHint} from '#server/catalog/nearest-name.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
@@ -177,20 +178,9 @@ function columnScope(
 }
 
 const schemaSubjects = [
-  'types',
-  'indexes',
-  'index',
-  'buckets',
-  'bucket',
-  'database',
-  'dictionary',
-  'stats',
-  'materializedViews',
-  'continuousAggregates',
-  'graphAnalyticalViews',
-  'triggers',
-  'functions',
-] as const;
+  ...words('types indexes index buckets bucket database dictionary stats materializedViews'),
+  ...words('continuousAggregates graphAnalyticalViews triggers functions'),
+];
 
 /** The table function `schema:<subject>`: one output `row`, a map; its argument is the name. */
 function bindSchema(

@@ -10,6 +10,7 @@
  */
 
 import {assert} from '#server/base/assert.ts';
+import {words} from '#server/base/words.ts';
 import type {
   BinaryOperator,
   Case,
@@ -93,19 +94,8 @@ const compareOperators: Readonly<Partial<Record<Lexeme, CompareOperator>>> = {
 };
 
 const relationOperators: ReadonlySet<string> = new Set<RelationOperator>([
-  'IN',
-  'LIKE',
-  'ILIKE',
-  'MATCHES',
-  'CONTAINS',
-  'CONTAINSALL',
-  'CONTAINSANY',
-  'CONTAINSKEY',
-  'CONTAINSVALUE',
-  'CONTAINSTEXT',
-  'INSTANCEOF',
-  'NEAR',
-  'WITHIN',
+  ...words('IN LIKE ILIKE MATCHES CONTAINS CONTAINSALL CONTAINSANY CONTAINSKEY CONTAINSVALUE'),
+  ...words('CONTAINSTEXT INSTANCEOF NEAR WITHIN'),
 ]);
 
 export function isRelation(lexeme: string): lexeme is RelationOperator {
@@ -343,20 +333,9 @@ export function parseParameter(c: Cursor): Parameter {
 }
 
 /** Words that end an expression's surroundings: as an operand they need backquotes. */
-const notOperands: ReadonlySet<string> = new Set<Lexeme>([
-  'FROM',
-  'WHERE',
-  'AND',
-  'OR',
-  'SELECT',
-  'THEN',
-  'ELSE',
-  'END',
-  'WHEN',
-  'AS',
-  'IS',
-  'BETWEEN',
-]);
+const notOperands: ReadonlySet<string> = new Set<Lexeme>(
+  words('FROM WHERE AND OR SELECT THEN ELSE END WHEN AS IS BETWEEN'),
+);
 
 function parseWord(c: Cursor): Expression {
   const at = c.at;

@@ -5,6 +5,7 @@
  * before a pattern subtracts it.
  */
 
+import {words} from '#server/base/words.ts';
 import type {
   BucketReference,
   Expression,
@@ -133,19 +134,9 @@ function parseNode(c: Cursor): MatchNode {
   return node;
 }
 
-const nodeKeys = [
-  'type',
-  'types',
-  'bucket',
-  'rid',
-  'as',
-  'where',
-  'while',
-  'maxDepth',
-  'depthAlias',
-  'pathAlias',
-  'optional',
-] as const;
+const nodeKeys = words(
+  'type types bucket rid as where while maxDepth depthAlias pathAlias optional',
+);
 type NodeKey = (typeof nodeKeys)[number];
 
 function parseNodeKey(c: Cursor, node: NodeDraft, seen: Set<string>): void {

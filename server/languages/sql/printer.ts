@@ -7,6 +7,7 @@
  */
 
 import {unreachable} from '#server/base/assert.ts';
+import {words} from '#server/base/words.ts';
 import type {
   BucketReference,
   Expression,
@@ -69,33 +70,9 @@ function levelOf(e: Expression): number {
 
 /** Keywords that common columns are named by and that no rule takes for itself after an operand. */
 const harmless: ReadonlySet<string> = new Set<Keyword>([
-  'NAME',
-  'TYPE',
-  'TYPES',
-  'KEY',
-  'VALUE',
-  'COUNT',
-  'RECORD',
-  'INDEX',
-  'DAY',
-  'HOUR',
-  'MINUTE',
-  'SECOND',
-  'PROPERTIES',
-  'PROPERTY',
-  'TAGS',
-  'FIELDS',
-  'CUSTOM',
-  'BUCKETS',
-  'MODE',
-  'RID',
-  'LANGUAGE',
-  'TIMESTAMP',
-  'ITEM',
-  'DOCUMENT',
-  'ERROR',
-  'UNIQUE',
-  'IF',
+  ...words('NAME TYPE TYPES KEY VALUE COUNT RECORD INDEX DAY HOUR MINUTE SECOND PROPERTIES'),
+  ...words('PROPERTY TAGS FIELDS CUSTOM BUCKETS MODE RID LANGUAGE TIMESTAMP ITEM DOCUMENT'),
+  ...words('UNIQUE IF'),
 ]);
 const quotedKeywords: ReadonlySet<string> = new Set(keywords.filter(word => !harmless.has(word)));
 

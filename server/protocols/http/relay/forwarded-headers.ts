@@ -4,6 +4,7 @@
  * Source: docs/cluster-connections.md.
  */
 import type {IncomingMessage} from 'node:http';
+import {words} from '#server/base/words.ts';
 import {PlainFailure} from '../message/failure.ts';
 
 export const clusterTokenHeader = 'x-svc-cluster-token';
@@ -39,25 +40,10 @@ export function invalidToken(): PlainFailure {
 
 /** Headers of one connection, and those that a member writes anew. */
 const notRelayed: ReadonlySet<string> = new Set([
-  'authorization',
-  'connection',
-  'content-length',
-  'date',
-  'expect',
-  'host',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'x-svc-cluster-token',
-  'x-svc-forwarded-to-leader',
-  'x-svc-forwarded-user',
-  'x-svc-late',
-  'x-svc-replay-protection',
+  ...words('authorization connection content-length date expect host keep-alive'),
+  ...words('proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding'),
+  ...words('upgrade x-svc-cluster-token x-svc-forwarded-to-leader x-svc-forwarded-user x-svc-late'),
+  ...words('x-svc-replay-protection'),
 ]);
 
 /** Whether a header, named in small letters, is passed on between client and leader. */
