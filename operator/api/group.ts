@@ -12,6 +12,18 @@ export const API_VERSION = `${GROUP}/${VERSION}`;
 /** Field manager of everything that the operator applies. */
 export const FIELD_MANAGER = 'svc-operator';
 
+export interface ResourceKind {
+  readonly kind: string;
+  readonly plural: string;
+  readonly shortName: string;
+}
+
+export const resourceKinds = {
+  cluster: {kind: 'SvcCluster', plural: 'svcclusters', shortName: 'svcc'},
+  schedule: {kind: 'SvcBackupSchedule', plural: 'svcbackupschedules', shortName: 'svcbs'},
+  backup: {kind: 'SvcBackup', plural: 'svcbackups', shortName: 'svcb'},
+} as const satisfies Record<string, ResourceKind>;
+
 export const labels = {
   name: 'app.kubernetes.io/name',
   instance: 'app.kubernetes.io/instance',

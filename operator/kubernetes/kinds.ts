@@ -1,6 +1,5 @@
 /** The kinds of objects that the operator reads or writes. */
-import {resourceKinds} from '#operator/api/crd.ts';
-import {API_VERSION} from '#operator/api/group.ts';
+import {API_VERSION, resourceKinds} from '#operator/api/group.ts';
 import type {Kind} from './api.ts';
 
 function core(kind: string, plural: string): Kind {

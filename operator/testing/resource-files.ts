@@ -3,9 +3,9 @@
  * its path from the project's root.
  */
 import {stringify} from 'yaml';
-import {resourceDefinitions} from '#operator/api/crd.ts';
 import {conditionRows, type ReasonRow, reasons} from '#operator/api/reasons.ts';
 import {type AccessRule, accessRules, leaseRules, nodeRules} from './access-rules.ts';
+import {resourceDefinitions} from './resource-definitions.ts';
 
 export interface MadeFile {
   readonly path: string;

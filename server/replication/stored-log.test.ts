@@ -15,7 +15,7 @@ import {EntryArray} from '#server/simulation/raft/simulated-log.ts';
 import {Scheduler} from '#server/simulation/scheduler.ts';
 import {createSeededRandom, type SeededRandom} from '#server/simulation/seeded-random.ts';
 import {SimulatedDisk} from '#server/simulation/simulated-disk.ts';
-import {memberLogTask} from '#server/node/member-log/member-log-task.ts';
+import {memberLogTask} from '#server/simulation/member-log-task.ts';
 import type {RaftStorage} from './storage/raft-storage.ts';
 import {openStoredLog, type RecoveredLog, type StoredLog} from './stored-log.ts';
 import {encodeRecord} from './storage/stored-record.ts';

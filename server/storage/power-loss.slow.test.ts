@@ -19,15 +19,15 @@ import {
   recordProgram,
   type Recording,
 } from '#server/testing/power-loss/power-loss.ts';
-import {createMemoryStore} from './memory/memory-store.ts';
-import {crashImage, type Image, InMemoryDisk} from './memory/shelf.ts';
 import {
   createSeeded,
   digestOf,
   type Operation,
   powerLossHistory,
   writeChanges,
-} from './random-history.ts';
+} from '#server/testing/property/random-history.ts';
+import {createMemoryStore} from './memory/memory-store.ts';
+import {crashImage, type Image, InMemoryDisk} from './memory/shelf.ts';
 import {openStore} from './rocksdb/open.ts';
 
 const seedFirst = Number(process.env['POWER_LOSS_SEED'] ?? 1);

@@ -12,8 +12,6 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {closing} from '#server/testing/closing.ts';
-import {createMemoryStore, type MemoryStore} from './memory/memory-store.ts';
-import {InMemoryDisk} from './memory/shelf.ts';
 import {
   createSeeded,
   describeReads,
@@ -21,7 +19,9 @@ import {
   type Operation,
   randomHistory,
   writeChanges,
-} from './random-history.ts';
+} from '#server/testing/property/random-history.ts';
+import {createMemoryStore, type MemoryStore} from './memory/memory-store.ts';
+import {InMemoryDisk} from './memory/shelf.ts';
 import {openStore} from './rocksdb/open.ts';
 import type {Store, StoreSnapshot} from './store.ts';
 

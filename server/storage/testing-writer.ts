@@ -2,7 +2,11 @@
  * A child program for tests: writes a random history to a store, reports when it is through, and
  * waits to be killed. Reads STORE_PATH, STORE_ENGINE and STORE_SEED.
  */
-import {createSeeded, randomHistory, writeChanges} from './random-history.ts';
+import {
+  createSeeded,
+  randomHistory,
+  writeChanges,
+} from '#server/testing/property/random-history.ts';
 import {openStore} from './rocksdb/open.ts';
 
 const operationCount = 300;

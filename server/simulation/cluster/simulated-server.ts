@@ -17,7 +17,7 @@ import type {NodeId} from '#server/raft/message.ts';
 import {decodeMessage} from '#server/raft/message-encoding.ts';
 import type {RaftOptions} from '#server/raft/state.ts';
 import {commitTasks, type TaskScheduler} from '#server/node/commit/commit-tasks.ts';
-import {memberLogTask} from '#server/node/member-log/member-log-task.ts';
+import {memberLogTask} from '../member-log-task.ts';
 import {ReplicatedMemberLog, type RunningMember} from '#server/replication/storage/member-log.ts';
 import {openStoredLog, type StoredLog} from '#server/replication/stored-log.ts';
 import {MemoryTransport} from '#server/replication/testing-members.ts';

@@ -17,7 +17,7 @@ import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {ClusterNode, type ClusterNodeOptions} from '#server/node/cluster/cluster-node.ts';
 import {planCluster} from '#server/node/cluster/cluster-plan.ts';
 import {commitTasks, type TaskScheduler} from '#server/node/commit/commit-tasks.ts';
-import {memberLogTask} from '#server/node/member-log/member-log-task.ts';
+import {memberLogTask} from '../member-log-task.ts';
 import {version} from '#server/node/version.ts';
 import {Machine} from '../machine.ts';
 import type {Scheduler} from '../scheduler.ts';

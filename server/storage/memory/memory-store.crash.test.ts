@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {createSeeded} from '../random-history.ts';
+import {createSeeded} from '#server/testing/property/random-history.ts';
 import type {Store} from '../store.ts';
 import {createMemoryStore, type MemoryStorePoint} from './memory-store.ts';
 import {InMemoryDisk} from './shelf.ts';

@@ -9,7 +9,7 @@ import {existsSync, mkdirSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {crc32} from 'node:zlib';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {type ShareableStore, type Store, StoreFailure, type StoreOptions} from '../store.ts';
 import {syncPath} from './checkpoint.ts';
@@ -75,7 +75,7 @@ export function chooseEngine(choice: EngineChoice): Engine {
     }
     return 'native';
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     if (choice.setting === 'native') {
       throw new Refusal('start.refused', `the native store does not work here: ${reason}`);
     }

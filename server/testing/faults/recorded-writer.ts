@@ -5,7 +5,7 @@
  */
 import {join} from 'node:path';
 import {createMarker} from '../power-loss/power-loss.ts';
-import {powerLossHistory, writeChanges} from '#server/storage/random-history.ts';
+import {powerLossHistory, writeChanges} from '../property/random-history.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import type {Store} from '#server/storage/store.ts';
 

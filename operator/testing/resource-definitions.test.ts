@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {resourceFiles} from '#operator/testing/resource-files.ts';
-import {resourceDefinitions} from './crd.ts';
-import {at, listAt} from './kube-object.ts';
-import type {JsonSchema} from './schema.ts';
+import {resourceFiles} from './resource-files.ts';
+import {resourceDefinitions} from './resource-definitions.ts';
+import {at, listAt} from '#operator/api/kube-object.ts';
+import type {JsonSchema} from '#operator/api/schema.ts';
 
 const root = join(import.meta.dirname, '../..');
 

@@ -4,11 +4,11 @@
  * Structural schemas, one stored version, no conversion and no webhook: everything that is checked
  * at admission is a schema or a rule in CEL.
  */
-import {clusterRules} from './cluster-rules.ts';
-import {clusterStatus} from './cluster-status.ts';
-import {GROUP, VERSION} from './group.ts';
-import type {Rule} from './rules.ts';
-import type {Field, JsonSchema, Presence} from './schema.ts';
+import {clusterRules} from '#operator/api/cluster-rules.ts';
+import {clusterStatus} from '#operator/api/cluster-status.ts';
+import {GROUP, type ResourceKind, resourceKinds, VERSION} from '#operator/api/group.ts';
+import type {Rule} from '#operator/api/rules.ts';
+import type {Field, JsonSchema, Presence} from '#operator/api/schema.ts';
 import {
   backupRules,
   backupSpec,
@@ -16,20 +16,8 @@ import {
   scheduleRules,
   scheduleSpec,
   scheduleStatus,
-} from './svc-backup.ts';
-import {clusterSpec} from './svc-cluster.ts';
-
-export interface ResourceKind {
-  readonly kind: string;
-  readonly plural: string;
-  readonly shortName: string;
-}
-
-export const resourceKinds = {
-  cluster: {kind: 'SvcCluster', plural: 'svcclusters', shortName: 'svcc'},
-  schedule: {kind: 'SvcBackupSchedule', plural: 'svcbackupschedules', shortName: 'svcbs'},
-  backup: {kind: 'SvcBackup', plural: 'svcbackups', shortName: 'svcb'},
-} as const satisfies Record<string, ResourceKind>;
+} from '#operator/api/svc-backup.ts';
+import {clusterSpec} from '#operator/api/svc-cluster.ts';
 
 interface Column {
   readonly name: string;

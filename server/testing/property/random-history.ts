@@ -8,8 +8,8 @@
  */
 import {createHash} from 'node:crypto';
 import type {Random} from '#server/platform/clock.ts';
-import {createPackedRows, eachRow, packKeys} from './packed-rows.ts';
-import type {Reader, ScanRange, Store} from './store.ts';
+import {createPackedRows, eachRow, packKeys} from '#server/storage/packed-rows.ts';
+import type {Reader, ScanRange, Store} from '#server/storage/store.ts';
 
 /** A change of one key or range; bytes are hex so that a history is JSON. */
 export type Change =

@@ -1,16 +1,16 @@
 /**
  * The storage of a member on one thread: its log thread is a task of a scheduler, as in
- * commit/commit-tasks.ts. For simulation, tests and tools.
+ * node/commit/commit-tasks.ts.
  */
 import type {Clock} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {RaftStorage} from '#server/replication/storage/raft-storage.ts';
 import type {StoredLog} from '#server/replication/stored-log.ts';
-import {TaskThread, taskEventLoop, type TaskScheduler} from '../commit/commit-tasks.ts';
-import {MemberLogBody} from './member-log-body.ts';
-import type {MemberLogNews, MemberLogRequest} from './member-log-messages.ts';
-import {startMemberLogThread} from './member-log-thread.ts';
-import type {ResumeRule} from './resume-attempts.ts';
+import {TaskThread, taskEventLoop, type TaskScheduler} from '#server/node/commit/commit-tasks.ts';
+import {MemberLogBody} from '#server/node/member-log/member-log-body.ts';
+import type {MemberLogNews, MemberLogRequest} from '#server/node/member-log/member-log-messages.ts';
+import {startMemberLogThread} from '#server/node/member-log/member-log-thread.ts';
+import type {ResumeRule} from '#server/node/member-log/resume-attempts.ts';
 
 export interface MemberLogTaskOptions {
   readonly disk: Disk;
