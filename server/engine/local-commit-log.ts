@@ -2,7 +2,7 @@
  * The log of a single server: what is appended goes straight into the commit pipe.
  *
  * When the log fails, every entry that was not applied is answered `unknown`: it may be on the
- * disk (F3). Server-level entries are executed one after another behind the pipe, while it goes on.
+ * disk (F1). Server-level entries are executed one after another behind the pipe, while it goes on.
  */
 import type {AppendResult, LogIndex, Refused} from '#server/transactions/commit.ts';
 import {

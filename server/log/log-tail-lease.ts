@@ -13,7 +13,7 @@
  * A borrower that comes while it is owned is told no, and its entry goes through the owner's ring.
  * An owner that comes while it is borrowed waits for the one sync that is under way.
  *
- * A failed write of either one is final for both, but for want of room (F3). Source:
+ * A failed write of either one is final for both, but for want of room (F1). Source:
  * docs/design/0029-single-entries-on-the-network-thread.md.
  */
 import {type Disk, isOutOfRoom} from '#server/platform/disk.ts';

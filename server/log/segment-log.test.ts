@@ -1,7 +1,7 @@
 /**
  * Segment files keep what was appended, cut what was torn, and refuse what was damaged below the
  * floor. Runs on the simulated disk; the commit path's own crashes are in simulation/.
- * Holds invariants F3 and L1.
+ * Holds invariants F1 and L1.
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

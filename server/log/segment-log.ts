@@ -12,7 +12,7 @@
  *
  * Invariant L2: an index is handed out once and only upwards, but for those that a cut took back;
  * what was cut never reads as an entry again.
- * Invariant F3: after a failed sync, and after a failed write unless the disk was full, nothing is
+ * Invariant F1: after a failed sync, and after a failed write unless the disk was full, nothing is
  * written any more, since the kernel may have dropped what it could not write. A full disk refuses
  * bytes before it takes them, in files whose room was reserved as well where it writes copies; the
  * same bytes go to the same place once there is room.

@@ -13,7 +13,7 @@ export interface File {
   readAt(target: Uint8Array, offset: number): number;
   /** Writes all of `source` at `offset`, or throws. */
   writeAt(source: Uint8Array, offset: number): void;
-  /** Makes the file's bytes and size durable (fdatasync). A failure is final: see F3. */
+  /** Makes the file's bytes and size durable (fdatasync). A failure is final: see F1. */
   sync(): void;
   /** Reserves and zero-fills up to `size` bytes so that later writes need no allocation. */
   preallocate(size: number): void;

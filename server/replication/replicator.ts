@@ -6,7 +6,7 @@
  * message a peer; their indexes are known at once, since nothing else is given to the core before
  * them. The parts of the work stand in driver/: the newest entries in memory, messages until they
  * may leave, questions of reads, and who waits for what a leader was asked for. A failed storage
- * ends it all (F3).
+ * ends it all (F1).
  *
  * Source: docs/design/0010-consensus.md, "The seam"; 0019-replicated-engine.md.
  */

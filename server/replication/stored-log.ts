@@ -5,7 +5,7 @@
  * Synchronous: its owner has a thread for it, or a simulated disk. What is appended is collected
  * until `flush`, which writes it as one batch with one sync; everything else flushes first, so
  * that things become durable in the order in which they were said. After LogFull the same call is
- * to be repeated, and does what is left; after LogFailure nothing more is taken (F3).
+ * to be repeated, and does what is left; after LogFailure nothing more is taken (F1).
  *
  * The small file is written before what relies on it: a base before the entries up to it are
  * given back or a log begins anew behind it. A start that finds no entry of the base's name goes

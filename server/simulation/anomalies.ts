@@ -49,7 +49,7 @@ export interface History {
 export interface Findings {
   /** What the levels forbid, a sentence each, each led by the name of the anomaly. */
   readonly anomalies: readonly string[];
-  /** Groups of transactions that wrote around each other (G2). */
+  /** Groups of transactions that wrote around each other (Adya's G2). */
   readonly writeSkews: number;
   readonly reads: number;
 }

@@ -11,7 +11,7 @@
  *     flushAcknowledged()                      writes e2 first: nobody reads less than he was told
  *
  * Order is kept from enqueue to report. Once the log has failed nothing more is taken, and what was
- * not reported as applied is in-flight (F3).
+ * not reported as applied is in-flight (F1).
  *
  * Invariant T11: what was told as applied is in the store for everybody who looks there, since
  * whoever is about to look calls `flushAcknowledged`

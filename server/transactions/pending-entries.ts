@@ -3,7 +3,7 @@
  *
  * Reports arrive in index order; each entry's `onApplied` runs before its promise resolves and
  * before anything later is reported. What was not applied when the log fails is `unknown`: it may
- * be on the disk (F3).
+ * be on the disk (F1).
  */
 import {Fifo} from '#server/base/fifo.ts';
 import type {AppendResult, LogIndex} from './commit.ts';

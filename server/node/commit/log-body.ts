@@ -4,7 +4,7 @@
  * tells it; makes the next segment ready in small steps; and lends the end of the log to the
  * network thread while it waits (log/log-tail-lease.ts).
  *
- * A failed write or sync ends appending for good (F3). A full disk does not: the work that found no
+ * A failed write or sync ends appending for good (F1). A full disk does not: the work that found no
  * room is kept and tried again, several times a second and until the server closes or the log gives
  * it up (`givesUp`), while new commits are refused (engine/disk-space.ts) and reads go on.
  */

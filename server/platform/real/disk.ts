@@ -3,7 +3,7 @@
  *
  * Errors are Node's (with `code`, such as ENOSPC); callers decide what they mean. A short write
  * is continued, a short read is a file's end. After a failed sync the kernel may have dropped the
- * dirty pages, so the same File refuses every later sync (F3: a failure is final).
+ * dirty pages, so the same File refuses every later sync (F1: a failure is final).
  */
 import {
   closeSync,

@@ -3,7 +3,7 @@
  * log, durable in the order in which they were given.
  *
  * Nothing here blocks: `persist` hands the work over, and `RaftStorageNews` tells what became
- * durable. A storage that failed takes nothing more (F3); what it was given and has not reported
+ * durable. A storage that failed takes nothing more (F1); what it was given and has not reported
  * is undecided. One driver owns it.
  */
 import type {Persist} from '#server/raft/effect.ts';
