@@ -15,8 +15,6 @@ import type {PlanNode} from './node.ts';
 /** Number of a variable in a row, given by the binder; dense from 0 in one statement. */
 export type Slot = number;
 
-export type {SourceLocation as Place};
-
 export type Expression =
   | {readonly kind: 'literal'; readonly value: Value}
   /** A parameter, named or by position (from 0, as a decimal string: "0"); absent reads as null. */

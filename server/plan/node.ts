@@ -12,8 +12,9 @@
  * `printer.ts` prints a stable text that tests compare and EXPLAIN shows. What the algebra has to
  * carry: docs/design/algebra.md.
  */
+import type {SourceLocation} from '#server/base/errors.ts';
 import type {DataType} from '#server/model/data-type.ts';
-import type {Expression, Place, Slot} from './expression.ts';
+import type {Expression, Slot} from './expression.ts';
 
 export type Direction = 'out' | 'in' | 'both';
 /** What a path may meet again: anything, no edge, no vertex. */
@@ -91,7 +92,7 @@ export interface Aggregate {
   readonly distinct: boolean;
   /** The slot that says how many rows a row stands for; `count` without arguments reads it. */
   readonly weight?: Slot;
-  readonly place?: Place;
+  readonly place?: SourceLocation;
 }
 
 export type PlanNode = SourceNode | RowNode | MultiNode | WholeNode | WriteNode;
@@ -195,7 +196,7 @@ export type SourceNode =
       readonly procedure: string;
       readonly args: readonly Expression[];
       readonly outputs: readonly {readonly name: string; readonly slot: Slot}[];
-      readonly place?: Place;
+      readonly place?: SourceLocation;
     };
 
 export interface FrontierStep {
@@ -523,7 +524,7 @@ export type WriteNode =
       /** The id that it had before it was deleted; absent: a new one. */
       readonly rid?: Expression;
       readonly slot: Slot;
-      readonly place?: Place;
+      readonly place?: SourceLocation;
     }
   /** Changes the record in `slot` and binds it anew; `before` keeps the old one. */
   | {

@@ -4,6 +4,7 @@
  * Commands change the schema or administer the database; the session runs them against the
  * catalog (one log entry each) and answers one row that says what was done.
  */
+import type {SourceLocation} from '#server/base/errors.ts';
 import type {NewTrigger} from '#server/catalog/change-routine.ts';
 import type {
   Compression,
@@ -17,7 +18,7 @@ import type {DatabaseSettingKey} from '#server/catalog/database-settings.ts';
 import type {ViewRefresh} from '#server/catalog/definition.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import type {MapValue, RecordKind, Rid, Value} from '#server/model/value.ts';
-import type {Expression, Place} from './expression.ts';
+import type {Expression} from './expression.ts';
 import type {PlanNode} from './node.ts';
 
 export type Statement =
@@ -73,7 +74,7 @@ export interface QueryStatement {
 /** A parameter and where it was written first. */
 export interface ParameterUse {
   readonly name: string;
-  readonly place: Place;
+  readonly place: SourceLocation;
 }
 
 /** How rows are shown where the languages differ. */

@@ -5,9 +5,9 @@
  * point at it.
  */
 import {assert} from '#server/base/assert.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {Refusal, type SourceLocation} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
-import type {Expression, Place} from '#server/plan/expression.ts';
+import type {Expression} from '#server/plan/expression.ts';
 import type {Closure, Compiler} from '../closure.ts';
 import type {FunctionRegistry} from '../function-registry.ts';
 import {type Call, type Operation, operationOf} from './operation.ts';
@@ -77,7 +77,7 @@ export function compileRoutine(
 }
 
 /** Adds the place to a refusal that has none, and its text: those of the innermost call. */
-function placed(closure: Closure, place: Place, written: Call['written']): Closure {
+function placed(closure: Closure, place: SourceLocation, written: Call['written']): Closure {
   return cursor => {
     try {
       return closure(cursor);
@@ -88,7 +88,7 @@ function placed(closure: Closure, place: Place, written: Call['written']): Closu
 }
 
 /** The error with a place, if it is a refusal that has none. */
-export function atPlace(error: unknown, place: Place, written: Call['written']): unknown {
+export function atPlace(error: unknown, place: SourceLocation, written: Call['written']): unknown {
   if (!(error instanceof Refusal) || error.place !== undefined) return error;
   const within = written === undefined ? '' : `, in '${cut(written())}'`;
   const message = error.message + within;

@@ -4,10 +4,10 @@
  * A scope is the variables at one point of a query, each with its slot and what is known of its
  * values. Scopes are values; a clause that adds names makes a new one. Binding is pure.
  */
-import type {Refusal} from '#server/base/errors.ts';
+import type {Refusal, SourceLocation} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Value} from '#server/model/value.ts';
-import type {Expression, Place, Slot} from '#server/plan/expression.ts';
+import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {AnswerForm, ParameterUse} from '#server/plan/statement.ts';
 import {placeOf} from '../place.ts';
@@ -132,7 +132,7 @@ export class BindContext {
     return bound;
   }
 
-  place(at: number): Place {
+  place(at: number): SourceLocation {
     return placeOf(this.text, at);
   }
 
