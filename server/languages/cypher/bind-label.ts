@@ -69,14 +69,12 @@ export function plainTypes(types: LabelExpression | undefined): readonly Name[] 
   return names.includes(undefined) ? undefined : names.flatMap(list => list ?? []);
 }
 
-/** Selects the names that are edge types; undefined when names are given and none is one. */
-export function edgeTypes(
-  context: BindContext,
-  names: readonly Name[],
+/** The edge types of a plain choice, [] for any; undefined when none of the names is one. */
+export function relationshipTypes(
+  {catalog}: BindContext,
+  types: LabelExpression | undefined,
 ): readonly string[] | undefined {
-  if (names.length === 0) return [];
-  const known = names
-    .map(name => name.text)
-    .filter(name => context.catalog.type(name)?.kind === 'edge');
-  return known.length === 0 ? undefined : known;
+  const names = plainTypes(types) ?? [];
+  const known = names.map(name => name.text).filter(name => catalog.type(name)?.kind === 'edge');
+  return known.length === 0 && names.length > 0 ? undefined : known;
 }

@@ -25,8 +25,9 @@ import {
 import {bindCondition} from './bind-expression.ts';
 import {MetRelationships} from './met-relationships.ts';
 import {PatternNames} from './pattern-names.ts';
-import {propertyTerms, stepCondition, whereTerms} from './bind-terms.ts';
+import {nodeTerms, propertyTerms, stepCondition, whereTerms} from './bind-terms.ts';
 import {
+  bestStart,
   hasSubplan,
   isAcyclic,
   isLoop,
@@ -36,16 +37,9 @@ import {
   type Repeated,
   requireBounds,
   requireRound,
-  scanOf,
+  sourceOf,
 } from './pattern-shape.ts';
-import {
-  edgeTypes,
-  labelTest,
-  labelTests,
-  plainLabels,
-  plainTypes,
-  scannedLabel,
-} from './bind-label.ts';
+import {labelTest, plainTypes, relationshipTypes, scannedLabel} from './bind-label.ts';
 
 type Hop = Extract<PatternHop, {kind: 'hop'}>;
 
@@ -132,7 +126,7 @@ export class PatternBinder {
   #bindChain(pattern: Pick<Pattern, 'start' | 'hops' | 'mode'>): readonly Slot[] {
     this.#mode = this.#repeats ? (pattern.mode ?? 'walk') : (pattern.mode ?? 'trail');
     const nodes = nodesOf(pattern);
-    const start = this.#startOf(nodes);
+    const start = bestStart(nodes, node => this.#slotOf(node) !== undefined);
     this.#bindStart(nodes[start] as NodePattern);
     const edges: (Slot | undefined)[] = pattern.hops.map(() => undefined);
     for (let at = start; at < pattern.hops.length; at++) {
@@ -234,20 +228,6 @@ export class PatternBinder {
     else this.#name(node.name.text, {slot, kind: 'node'});
   }
 
-  /** A bound node; else one with properties, with labels, or the first. */
-  #startOf(nodes: readonly NodePattern[]): number {
-    const rank = (node: NodePattern): number => {
-      if (this.#slotOf(node) !== undefined) return 3;
-      if (node.labels === undefined) return 0;
-      return node.properties === undefined && node.where === undefined ? 1 : 2;
-    };
-    let best = 0;
-    nodes.forEach((node, at) => {
-      if (rank(node) > rank(nodes[best] as NodePattern)) best = at;
-    });
-    return best;
-  }
-
   #bindStart(node: NodePattern): void {
     const known = this.#slotOf(node);
     if (known !== undefined) {
@@ -258,8 +238,8 @@ export class PatternBinder {
     const slot = context.newSlot();
     const outer = this.#scope;
     this.#setSlot(node, slot);
-    const terms = this.#nodeTerms(node, slot, scannedLabel(this.#context, node));
-    const source = filtered(this.#source(node, slot), terms);
+    const terms = this.#nodeTerms(node, slot, scannedLabel(context, node));
+    const source = filtered(sourceOf(context, node, slot), terms);
     const isPlain = this.#plan.kind === 'unit' || this.#plan.kind === 'argument';
     const reads = terms.some(term => [...slotsOf(term)].some(read => read !== slot));
     if (isPlain) this.#plan = source;
@@ -273,34 +253,8 @@ export class PatternBinder {
     if (node.name === undefined) this.#scope = outer;
   }
 
-  #source(node: NodePattern, slot: Slot): PlanNode {
-    const {catalog} = this.#context;
-    const scanned = scannedLabel(this.#context, node);
-    if (scanned !== undefined) return scanOf([scanned], slot);
-    // Labels that nobody has: no record.
-    if (plainLabels(node.labels)?.[0] !== undefined) return nothing(scanOf([], slot));
-    // Each type's own records: one of several labels would be met under each of them.
-    const vertices = [...catalog.types].filter(type => type.kind === 'vertex');
-    return scanOf(
-      vertices.map(type => type.name),
-      slot,
-      false,
-    );
-  }
-
-  /**
-   * What a node must be: its labels, its properties, its condition.
-   *
-   * @param known - A label that every record in the slot has.
-   */
   #nodeTerms(node: NodePattern, slot: Slot, known?: string): readonly Expression[] {
-    const value = slotOf(slot);
-    const labels = node.labels === undefined ? [] : labelTests(value, node.labels, known);
-    return [
-      ...labels,
-      ...propertyTerms(this.#context, this.#scope, node, value),
-      ...whereTerms(this.#context, this.#scope, node),
-    ];
+    return nodeTerms(this.#context, this.#scope, node, slot, known);
   }
 
   /** @param backwards - Whether the hop is walked from its right end to its left one. */
@@ -393,7 +347,7 @@ export class PatternBinder {
     const edge = context.newSlot();
     const known = this.#slotOf(node);
     const to = known ?? context.newSlot();
-    const types = this.#types(relationship);
+    const types = relationshipTypes(context, relationship.types);
     const unlike = this.#met.others(types, this.#mode);
     const hop = {
       from,
@@ -423,15 +377,9 @@ export class PatternBinder {
     );
     for (const list of unlike.lists) terms.push(operator('disjoint', slotOf(edge), slotOf(list)));
     this.#met.add({slot: edge, isList: false, types}, this.#mode);
-    if (known === undefined) terms.push(...this.#nodeTerms(node, to));
-    else terms.push(...this.#nodeTerms(node, known));
+    terms.push(...this.#nodeTerms(node, to));
     this.#plan = filtered(this.#plan, terms);
     return edge;
-  }
-
-  #types(relationship: RelationshipPattern): readonly string[] | undefined {
-    const names = plainTypes(relationship.types);
-    return names === undefined ? [] : edgeTypes(this.#context, names);
   }
 
   #repeated(
@@ -447,7 +395,7 @@ export class PatternBinder {
     const [edges, to, edge] = [context.newSlot(), context.newSlot(), context.newSlot()];
     const mode = this.#mode;
     if (!this.#isNearest) requireBounds(context, mode, {...length, at: relationship.at});
-    const types = this.#types(relationship);
+    const types = relationshipTypes(context, relationship.types);
     this.#plan = {
       kind: 'walk',
       input: this.#plan,
@@ -481,15 +429,17 @@ export class PatternBinder {
     this.#bindStart(pattern.start);
     this.#bindStart(hop.node);
     const {relationship} = hop;
-    const types = this.#types(relationship);
+    const types = relationshipTypes(context, relationship.types);
     const [path, edge] = [context.newSlot(), context.newSlot()];
+    const from = slotOf(this.#requireSlot(pattern.start));
+    const to = slotOf(this.#requireSlot(hop.node));
     const isNone = types === undefined;
     const condition = stepCondition(context, this.#scope, relationship, edge, isNone);
     this.#plan = {
       kind: 'shortest',
       input: this.#plan,
-      from: slotOf(this.#requireSlot(pattern.start)),
-      to: slotOf(this.#requireSlot(hop.node)),
+      from,
+      to,
       direction: relationship.direction,
       types: types ?? [],
       depthMax: relationship.length === undefined ? 1 : relationship.length.max,
@@ -500,13 +450,7 @@ export class PatternBinder {
     // A path of no step to the node itself is asked for by a least length of nothing alone.
     const isLongEnough =
       pattern.selector !== undefined && relationship.length?.min !== 0
-        ? [
-            operator(
-              'differs',
-              slotOf(this.#requireSlot(pattern.start)),
-              slotOf(this.#requireSlot(hop.node)),
-            ),
-          ]
+        ? [operator('differs', from, to)]
         : [];
     const found: Expression = {kind: 'not', of: {kind: 'is-null', of: slotOf(path)}};
     this.#plan = filtered(this.#plan, [...isLongEnough, found]);

@@ -12,7 +12,7 @@ import {
   withVariables,
 } from './bind-context.ts';
 import {bindCondition, bindExpression} from './bind-expression.ts';
-import {labelTest, plainTypes} from './bind-label.ts';
+import {labelTest, labelTests, plainTypes} from './bind-label.ts';
 
 /** The properties that stand in braces. @throws {Refusal} for a parameter in their place. */
 export function propertyTerms(
@@ -45,6 +45,26 @@ export function whereTerms(
   {where}: Pick<NodePattern, 'where'>,
 ): readonly Expression[] {
   return where === undefined ? [] : [bindExpression(context, scope, where)];
+}
+
+/**
+ * What a node must be: its labels, its properties, its condition.
+ *
+ * @param known - A label that every record in the slot has.
+ */
+export function nodeTerms(
+  context: BindContext,
+  scope: Scope,
+  node: NodePattern,
+  slot: Slot,
+  known?: string,
+): readonly Expression[] {
+  const value = slotOf(slot);
+  return [
+    ...(node.labels === undefined ? [] : labelTests(value, node.labels, known)),
+    ...propertyTerms(context, scope, node, value),
+    ...whereTerms(context, scope, node),
+  ];
 }
 
 /** What every relationship of a path must be; in its condition the name stands for the one. */

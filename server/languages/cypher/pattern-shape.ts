@@ -3,7 +3,8 @@ import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PathMode, PlanNode} from '#server/plan/node.ts';
 import {visitExpression} from '#server/plan/tree.ts';
 import type {Name, NodePattern, Pattern, PatternHop} from './ast.ts';
-import {type BindContext, operator, slotOf} from './bind-context.ts';
+import {type BindContext, nothing, operator, slotOf} from './bind-context.ts';
+import {plainLabels, scannedLabel} from './bind-label.ts';
 import type {Kind} from './value-kind.ts';
 
 export type Repeated = Extract<PatternHop, {kind: 'repeated'}>;
@@ -91,13 +92,41 @@ export function nodesOf(pattern: Chain): readonly NodePattern[] {
 }
 
 /** All records of the types; none without types. */
-export function scanOf(types: readonly string[], slot: Slot, polymorphic = true): PlanNode {
+function scanOf(types: readonly string[], slot: Slot, polymorphic = true): PlanNode {
   const scans = types.map(
     (type): PlanNode => ({kind: 'scan-type', type, polymorphic, slot, descending: false}),
   );
   const [only, ...more] = scans;
   if (only === undefined) return {kind: 'values', slots: [slot], rows: []};
   return more.length === 0 ? only : {kind: 'union', inputs: scans};
+}
+
+/** The records that a node may be, before anything else is asked of it. */
+export function sourceOf(context: BindContext, node: NodePattern, slot: Slot): PlanNode {
+  const scanned = scannedLabel(context, node);
+  if (scanned !== undefined) return scanOf([scanned], slot);
+  // Labels that nobody has: no record.
+  if (plainLabels(node.labels)?.[0] !== undefined) return nothing(scanOf([], slot));
+  // Each type's own records: one of several labels would be met under each of them.
+  const vertices = [...context.catalog.types].filter(type => type.kind === 'vertex');
+  return scanOf(
+    vertices.map(type => type.name),
+    slot,
+    false,
+  );
+}
+
+/** Where to begin: at a node that is known; else one with properties, with labels, the first. */
+export function bestStart(
+  nodes: readonly NodePattern[],
+  isKnown: (node: NodePattern) => boolean,
+): number {
+  const ranks = nodes.map((node): number => {
+    if (isKnown(node)) return 3;
+    if (node.labels === undefined) return 0;
+    return node.properties === undefined && node.where === undefined ? 1 : 2;
+  });
+  return ranks.indexOf(Math.max(...ranks));
 }
 
 export function hasSubplan(terms: readonly Expression[]): boolean {
