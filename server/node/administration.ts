@@ -15,6 +15,7 @@ import type {ServerEvent} from '#server/monitoring/server-event.ts';
 import type {ServerEvents} from '#server/monitoring/server-events.ts';
 import type {Administration, ServerIdentity} from '#server/session/administration.ts';
 import {languages} from '#server/session/languages/front-ends.ts';
+import type {ExecutorFigures} from '#server/session/connections/service-figures.ts';
 import type {SessionService} from '#server/session/service.ts';
 import {uuidOf} from '#server/platform/uuid.ts';
 import type {Engine} from '#server/engine/engine.ts';
@@ -61,7 +62,7 @@ export class ServerAdministration implements Administration {
     this.#dump = options.makeDump(() => this.figures());
     this.profiler = options.makeProfiler(() => ({
       profiler: this.metrics()['profiler'],
-      databases: this.#service?.statementsByDatabase() ?? {},
+      databases: this.#service?.figures.byDatabase() ?? {},
     }));
     this.identity = {
       serverName: options.settings.get('svc.server.name'),
@@ -132,7 +133,7 @@ export class ServerAdministration implements Administration {
       ...engineFigures(engine),
       svc_engine_log_syncs_total: logSyncs.count,
       svc_engine_log_sync_seconds_total: logSyncs.seconds,
-      ...this.#service?.figures(),
+      ...this.#service?.figures.families(),
       ...this.#backups?.figures(),
       ...diskFamilies(this.#disk()),
       ...runtime.figures(),
@@ -220,7 +221,7 @@ export class ServerAdministration implements Administration {
     const {engine, runtime} = this.#options;
     const {commits} = engine;
     const {heapBytes, heapBytesMax} = runtime.heap;
-    const statements = Object.values(this.#service?.statementsByDatabase() ?? {});
+    const statements = Object.values(this.#service?.figures.byDatabase() ?? {});
     const sum = (kind: 'queries' | 'commands'): number =>
       statements.reduce((total, counts) => total + counts[kind], 0);
     const available = 100 - (heapBytes / Math.max(1, heapBytesMax)) * 100;
@@ -252,15 +253,8 @@ export class ServerAdministration implements Administration {
 /** The figures of the executors, by the names that tools know. */
 function executorsOf(service: SessionService | undefined): Readonly<Record<string, unknown>> {
   if (service === undefined) return {};
-  const {query, parallel_scan: scans} = service.executors();
-  const told = ({
-    size,
-    active,
-    queued,
-    capacity,
-    completed,
-    fallbacks,
-  }: ReturnType<SessionService['executors']>['query']) => ({
+  const {query, parallel_scan: scans} = service.figures.executors();
+  const told = ({size, active, queued, capacity, completed, fallbacks}: ExecutorFigures) => ({
     'pool.size': size,
     'pool.active': active,
     'queue.depth': queued,

@@ -7,63 +7,41 @@
  * a statement of an open transaction. Schema commands go to the database's executor, scripts to
  * the script runner.
  */
-import {setMaxListeners} from 'node:events';
-import type {SearchIndexFigures} from './search/search-figures.ts';
-import type {CachedFamilies, IndexFolders} from '#server/caches/index-caches.ts';
-import {
-  columnsShare,
-  edgesShare,
-  listsShare,
-  ServerCacheMemory,
-  vectorsShare,
-} from '#server/caches/memory-shares.ts';
 import {rootName} from '#server/access/users.ts';
 import {isStoreDamage, Refusal} from '#server/base/errors.ts';
-import type {Settings} from '#server/base/setting-values.ts';
+import {ServerCacheMemory} from '#server/caches/memory-shares.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
-import {requireDatabaseSetting} from '#server/catalog/database-settings.ts';
-import type {Cancellation} from '#server/base/cancellation.ts';
-import {MemoryPool} from '#server/execution/budget.ts';
-import {type KeptHolder, KeptMemory, strangers} from './kept-memory.ts';
-import type {TableFunction} from '#server/execution/function-registry.ts';
-import {type Procedure, proceduresWith} from '#server/languages/cypher/procedures.ts';
-import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
-import type {Clock, Random, Timers} from '#server/platform/clock.ts';
-import type {Machine} from '#server/platform/machine.ts';
-import type {JavaScriptEngine} from '#server/platform/javascript.ts';
-import type {SourceReader} from '#server/platform/source-reader.ts';
-import type {Figures} from '#server/monitoring/figures.ts';
-import type {QueryProfiler} from '#server/monitoring/query-profiler.ts';
-import {QueryTimings} from '#server/monitoring/query-timings.ts';
-import type {Logger} from '#server/platform/logger.ts';
-import type {Database} from '#server/engine/database.ts';
-import type {Engine} from '#server/engine/engine.ts';
-import type {CompactionThread} from '#server/engine/store-compaction.ts';
-import {Admission, type AdmissionLimits, admissionLimits} from './statements/admission.ts';
+import type {AlignedMember} from '#server/cluster/align.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
-import {
-  type AlignedMember,
-  alignDatabase,
-  alignedAlone,
-  type ClusterCopies,
-} from '#server/cluster/align.ts';
-import {ChangeSubscriptions, type SubscriptionLimits} from './connections/change-subscriptions.ts';
-import {ClientTransactions} from './connections/client-transactions.ts';
-import type {DatabaseSession, DatabaseSessionOptions} from './connections/database-session.ts';
-import {DatabaseSessions} from './connections/database-sessions.ts';
-import {withLeader} from '#server/cluster/leadership.ts';
-import {PrincipalVisibility} from './connections/principal-visibility.ts';
-import {type Executors, type ServiceLoad, serviceFigures} from './connections/service-figures.ts';
-import {RequestRun, type RequestSurroundings} from './connections/request-run.ts';
-import {unlessCommitted} from './statements/outcome.ts';
-import {
-  type QueryWatch,
-  type RegisteredQuery,
-  RunningQueries,
-} from './connections/running-queries.ts';
+import type {Database} from '#server/engine/database.ts';
+import {MemoryPool} from '#server/execution/budget.ts';
+import {QueryTimings} from '#server/monitoring/query-timings.ts';
 import {Scheduler} from '#server/schedule/scheduler.ts';
-import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
+import {type ChangeSubscriptions, changeSubscriptions} from './connections/change-subscriptions.ts';
+import {openConnection} from './connections/client-connection.ts';
+import {ClientTransactions} from './connections/client-transactions.ts';
+import {DatabaseLifecycle} from './connections/database-lifecycle.ts';
+import type {DatabaseSession} from './connections/database-session.ts';
+import {DatabaseSessions} from './connections/database-sessions.ts';
+import {PrincipalVisibility} from './connections/principal-visibility.ts';
+import {RequestRun, type RequestSurroundings} from './connections/request-run.ts';
+import {type RegisteredQuery, RunningQueries} from './connections/running-queries.ts';
+import {
+  type MeasuredParts,
+  ServiceFigures,
+  type ServiceLoad,
+} from './connections/service-figures.ts';
+import {TransactionSessions} from './connections/transaction-sessions.ts';
+import type {DoneOfTotal, WorkProgress} from './database/work-progress.ts';
+import {ImportSession} from './import-session.ts';
+import {type KeptHolder, KeptMemory, strangers} from './kept-memory.ts';
+import {functionsWith} from './languages/custom-procedures.ts';
+import {languagesWith} from './languages/front-ends.ts';
+import {describe, mayWrite} from './preparation/statement-preparation.ts';
+import {RecordLoads} from './record-loads.ts';
+import type {SearchIndexFigures} from './search/search-figures.ts';
+import type {ServiceOptions} from './service-options.ts';
 import type {
   ClientConnection,
   ChangesRequest,
@@ -81,62 +59,14 @@ import type {
   StatementDescription,
   TransactionContext,
 } from './session.ts';
-import type {RunEnvironment} from './statements/statement-run.ts';
-import type {StatementContext} from './statements/statement-context.ts';
-import {type FrontEnds, languagesWith} from './languages/front-ends.ts';
-import {describe, mayWrite} from './preparation/statement-preparation.ts';
-import {StatementRunner} from './statements/statement-runner.ts';
-import type {PlanThreads} from './threads/plan-task.ts';
-import {TransactionSessions} from './connections/transaction-sessions.ts';
-import {ImportSession} from './import-session.ts';
-import type {Transfers} from './transfers.ts';
-import {RecordLoads, type TemporaryFiles} from './record-loads.ts';
 import {rowsOver, typedRequest} from './statement-request.ts';
+import {Admission, admissionLimits} from './statements/admission.ts';
+import {unlessCommitted} from './statements/outcome.ts';
+import type {StatementContext} from './statements/statement-context.ts';
+import {type RunEnvironment, runEnvironment} from './statements/statement-run.ts';
+import {StatementRunner} from './statements/statement-runner.ts';
+import type {Transfers} from './transfers.ts';
 import {currentGuard} from './type-guard.ts';
-import type {WorkProgress} from './database/work-progress.ts';
-
-export interface ServiceOptions {
-  readonly engine: Engine;
-  readonly security: Security;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly timers: Timers;
-  readonly logger: Logger;
-  readonly sourceReader: SourceReader;
-  readonly machine: Machine;
-  readonly javascript: JavaScriptEngine;
-  readonly settings: () => Settings;
-  /** Absent: a server alone. Transactions of clients end when it stops leading. */
-  readonly cluster?: Cluster | undefined;
-  /** The copies of the cluster's databases; absent: a server alone. */
-  readonly copies?: ClusterCopies | undefined;
-  /** The families of indexes that there are. */
-  readonly families: CachedFamilies;
-  /** Threads for long reads; absent: all runs on this one. */
-  readonly threads?: PlanThreads;
-  /** Compacts stores; absent: nothing does. */
-  readonly compactions?: CompactionThread | undefined;
-  /** Procedures beside the server's own. */
-  readonly procedures?: readonly CustomProcedure[];
-  /** Languages beside the server's own. */
-  readonly frontEnds?: FrontEnds | undefined;
-  /** Keeps what is kept of indexes while the server is down; absent: it is made again. */
-  readonly indexFiles?: IndexFolders | undefined;
-  /** Plans what is done again and again; absent: one of its own. */
-  readonly scheduler?: Scheduler | undefined;
-  /** Records what statements cost; absent: nobody asks. */
-  readonly profiler?: QueryProfiler | undefined;
-  /** Where loads keep what memory does not take. */
-  readonly temporary: TemporaryFiles;
-  /** Hears of every request to run something, with the connection that it came by. */
-  readonly onRequest?: (connection: object | undefined) => void;
-}
-
-/** What CALL knows a procedure by, and what carries it out. */
-export interface CustomProcedure {
-  readonly signature: Procedure;
-  readonly table: TableFunction;
-}
 
 const sessionsMax = 10_000;
 
@@ -146,17 +76,17 @@ export class SessionService implements Service {
   readonly #transactions: ClientTransactions;
   readonly #queries: RunningQueries;
   readonly #changes: ChangeSubscriptions;
-  readonly #timings: QueryTimings;
   readonly #runner: StatementRunner;
-  readonly #pool: MemoryPool;
   readonly #memory: KeptMemory;
   readonly #cacheMemory: ServerCacheMemory;
   readonly #admission: Admission;
-  readonly #limits: AdmissionLimits;
   readonly #surroundings: RequestSurroundings;
   readonly #scheduler: Scheduler;
   #moving: Transfers | undefined;
   readonly #databases: DatabaseSessions;
+  readonly #lifecycle: DatabaseLifecycle;
+  /** What statements and their transactions count. */
+  readonly figures: ServiceFigures;
   /** Loads of records, as values and as lines. */
   readonly loads: RecordLoads;
 
@@ -164,20 +94,19 @@ export class SessionService implements Service {
     const {clock, random, timers, settings, machine, threads, cluster} = options;
     this.#options = options;
     const languages = languagesWith(options.frontEnds);
-    this.#timings = new QueryTimings(languages.keys());
+    const timings = new QueryTimings(languages.keys());
     this.#scheduler = options.scheduler ?? new Scheduler({clock, timers});
-    this.#pool = new MemoryPool(
+    const pool = new MemoryPool(
       () => settings().get('svc.queryMemoryTotalMax'),
       machine,
       threads && {pages: threads.pages, own: 0},
     );
-    this.#limits = admissionLimits(settings, machine, this.#pool);
-    this.#admission = new Admission(() => this.#limits, timers);
-    for (const memory of [this.#pool, threads])
-      memory?.onRelease(() => this.#admission.admitMore());
+    const limits = admissionLimits(settings, machine, pool);
+    this.#admission = new Admission(() => limits, timers);
+    for (const memory of [pool, threads]) memory?.onRelease(() => this.#admission.admitMore());
     this.#cacheMemory = new ServerCacheMemory(settings, machine);
-    this.#pool.onShortage(() => this.#cacheMemory.dropAll());
-    this.#memory = new KeptMemory(this.#pool, () => ({
+    pool.onShortage(() => this.#cacheMemory.dropAll());
+    this.#memory = new KeptMemory(pool, () => ({
       all: settings().get('svc.keptMemoryMax'),
       perUser: settings().get('svc.keptMemoryMaxPerUser'),
     }));
@@ -186,19 +115,16 @@ export class SessionService implements Service {
       sessionsMax,
       sessionsMaxOfUser: settings().get('svc.server.httpSessionMaxPerUser'),
     }));
-    let leads = cluster?.isLeader ?? true;
-    cluster?.onLeaderChange(() => {
-      if (leads === cluster.isLeader) return;
-      leads = cluster.isLeader;
-      if (leads) for (const {views} of this.#databases.inUse()) void views.catchUp();
-      else this.#sessions.endWhere(() => true, 'lost-leadership');
+    if (cluster !== undefined) this.#follow(cluster);
+    this.#queries = new RunningQueries(clock, {
+      timings: () => (settings().get('svc.serverMetrics') ? timings : undefined),
+      profiler: options.profiler,
     });
-    this.#queries = new RunningQueries(clock, this.#queryWatch());
-    const environment = runEnvironment(options, this.#pool);
+    const environment = runEnvironment({...options, pool});
     const {sourceReader, security} = options;
     this.#databases = new DatabaseSessions({
       ...options,
-      ...functionsOf(options.procedures ?? []),
+      ...functionsWith(options.procedures ?? []),
       languages,
       compactions: options.compactions,
       environment,
@@ -207,7 +133,7 @@ export class SessionService implements Service {
       scheduler: this.#scheduler,
       admission: this.#admission,
     });
-    this.#changes = this.#makeChanges();
+    this.#changes = changeSubscriptions(options, this.#databases);
     this.#surroundings = {
       sourceReader,
       settings,
@@ -215,94 +141,62 @@ export class SessionService implements Service {
       serverOf: principal => new PrincipalVisibility(principal, this, security),
       ended: (database, failure) => this.#met(database, failure),
     };
-    this.#runner = new StatementRunner({
+    this.#runner = this.#runnerIn(environment);
+    this.loads = new RecordLoads({...options, service: this, takesWrites: environment.takesWrites});
+    this.#transactions = new ClientTransactions(
+      this.#sessions,
+      timers,
+      (session, transaction, user) =>
+        this.#runner.committed(session, transaction, user === rootName ? undefined : user),
+    );
+    this.#lifecycle = new DatabaseLifecycle(options, {
+      databases: this.#databases,
+      sessions: this.#sessions,
+      queries: this.#queries,
+    });
+    this.figures = this.#measured({pool, limits, timings});
+  }
+
+  #measured(made: Pick<MeasuredParts, 'pool' | 'limits' | 'timings'>): ServiceFigures {
+    const {threads, indexFiles} = this.#options;
+    return new ServiceFigures({
+      ...made,
+      threads,
+      indexFiles,
+      admission: this.#admission,
+      caches: this.#cacheMemory,
+      queries: this.#queries,
+      sessions: this.#sessions,
+      loads: this.loads,
+    });
+  }
+
+  #runnerIn(environment: RunEnvironment): StatementRunner {
+    const {settings, profiler, security, threads} = this.#options;
+    return new StatementRunner({
       environment,
       admission: this.#admission,
       settings,
-      profiler: options.profiler,
-      security: options.security,
+      profiler,
+      security,
       threads,
-      align: (database, signal) => this.#align(database, signal),
+      align: (database, signal) => this.#lifecycle.align(database, signal),
       transfer: (who, database, command) => this.#transfers().run(who, database, command),
     });
-    this.loads = new RecordLoads({...options, service: this, takesWrites: environment.takesWrites});
-    this.#transactions = new ClientTransactions(this.#sessions, (session, transaction, user) =>
-      this.#runner.committed(session, transaction, user === rootName ? undefined : user),
-    );
   }
 
-  #queryWatch(): QueryWatch {
-    const {settings, profiler} = this.#options;
-    const timings = (): QueryTimings | undefined =>
-      settings().get('svc.serverMetrics') ? this.#timings : undefined;
-    return {timings, profiler};
-  }
-
-  #makeChanges(): ChangeSubscriptions {
-    const {security, settings, timers} = this.#options;
-    const rights = {
-      // Root is not always a user of this server's own, and cannot be dropped.
-      current: (who: Principal) => security.principalOf(who.name) ?? (who.root ? who : undefined),
-      access: (who: Principal, database: string) => this.#databases.access(who, database),
-    };
-    const limits = (): SubscriptionLimits => ({
-      countMax: settings().get('svc.changes.subscriptionsMax'),
-      countMaxOfUser: settings().get('svc.changes.subscriptionsMaxPerUser'),
+  #follow(cluster: Cluster): void {
+    let leads = cluster.isLeader;
+    cluster.onLeaderChange(() => {
+      if (leads === cluster.isLeader) return;
+      leads = cluster.isLeader;
+      if (leads) for (const {views} of this.#databases.inUse()) void views.catchUp();
+      else this.#sessions.endWhere(() => true, 'lost-leadership');
     });
-    return new ChangeSubscriptions(rights, limits, () => timers.yield());
   }
 
   get load(): ServiceLoad {
-    return {
-      queriesRunning: this.#queries.count,
-      queriesWaiting: this.#admission.queued,
-      permitsHeld: this.#admission.running,
-      queriesRefused: this.#admission.refused,
-      queryMemoryBytes: this.#pool.bytes,
-      graphViewBytes: this.#cacheMemory.of(edgesShare).bytes,
-      columnViewBytes: this.#cacheMemory.of(columnsShare).bytes,
-      searchBytes:
-        this.#cacheMemory.of(listsShare).bytes + this.#cacheMemory.of(vectorsShare).bytes,
-      searchFilesDamaged: this.#options.indexFiles?.damaged ?? 0,
-      transactionsOpen: this.#sessions.list().length,
-      loadsRunning: this.loads.count,
-    };
-  }
-
-  /** Places of the admission of statements, and threads of long reads. */
-  executors(): Executors {
-    const {threads} = this.#options;
-    const {concurrentMax, queueLengthMax} = this.#limits;
-    const {queued} = this.#admission;
-    return {
-      query: {
-        size: concurrentMax,
-        active: this.#queries.count,
-        queued,
-        capacity: Math.max(0, queueLengthMax - queued),
-        completed: this.#timings.count,
-        fallbacks: 0,
-      },
-      // The first word is the network thread's.
-      parallel_scan: {
-        size: threads === undefined ? 0 : threads.pages.length - 1,
-        active: threads?.busy ?? 0,
-        queued: 0,
-        capacity: -1,
-        completed: threads === undefined ? 0 : threads.taken - threads.busy,
-        fallbacks: threads?.declined ?? 0,
-      },
-    };
-  }
-
-  /** How many statements of each database ended. */
-  statementsByDatabase(): ReturnType<QueryTimings['byDatabase']> {
-    return this.#timings.byDatabase();
-  }
-
-  /** What statements and their transactions count. */
-  figures(): Figures {
-    return {...this.#timings.figures(), ...serviceFigures(this.load, this.executors())};
+    return this.figures.load;
   }
 
   /** Lets go of what is kept only to answer faster: the machine is short of memory. */
@@ -416,23 +310,10 @@ export class SessionService implements Service {
   }
 
   connect(context: RequestContext = {}): ClientConnection {
-    const controller = new AbortController();
-    const {signal} = controller;
-    // Each of its statements may listen.
-    setMaxListeners(0, signal);
-    const connection: ClientConnection = {
-      signal,
-      get context() {
-        return {...context, signal, connection};
-      },
-      close: () => {
-        if (controller.signal.aborted) return;
-        controller.abort();
-        this.#sessions.endWhere(session => session.connection === connection);
-        this.#queries.terminateWhere(query => query.request.connection === connection);
-      },
-    };
-    return connection;
+    return openConnection(context, connection => {
+      this.#sessions.endWhere(session => session.connection === connection);
+      this.#queries.terminateWhere(query => query.request.connection === connection);
+    });
   }
 
   begin(
@@ -454,19 +335,8 @@ export class SessionService implements Service {
     {timeoutMs}: RequestContext = {},
   ): Promise<void> {
     const session = this.#databases.openFor(principal, database);
-    const user = principal.name;
-    const committing = this.#transactions.commit({user, session, id: transactionId, requestId});
-    await this.#knownWithin(timeoutMs, committing);
-  }
-
-  /** Waits so long for the outcome of a commit. @throws {Refusal} `commit.unknown`. */
-  #knownWithin(timeoutMs: number | undefined, committing: Promise<void>): Promise<void> {
-    if (timeoutMs === undefined) return committing;
-    return new Promise((resolve, reject) => {
-      const late = (): void => reject(unknownWithin(timeoutMs));
-      const cancel = this.#options.timers.after(timeoutMs, late);
-      committing.finally(cancel).then(resolve, reject);
-    });
+    const asked = {user: principal.name, session, id: transactionId, requestId};
+    await this.#transactions.commit(asked, timeoutMs);
   }
 
   async rollback(principal: Principal, database: string, transactionId: string): Promise<void> {
@@ -496,35 +366,22 @@ export class SessionService implements Service {
 
   async createDatabase(principal: Principal, name: string): Promise<void> {
     requireRoot(principal);
-    await withLeader(() => this.#options.engine.createDatabase(name));
+    await this.#lifecycle.create(name);
   }
 
   async dropDatabase(principal: Principal, name: string): Promise<void> {
     requireRoot(principal);
-    this.#endUsersOf(name);
-    const {engine} = this.#options;
-    const database = engine.status(name) === 'fenced' ? undefined : engine.database(name);
-    await withLeader(() => engine.dropDatabase(name));
-    if (database !== undefined) this.#databases.close(database);
+    await this.#lifecycle.drop(name);
   }
 
-  /**
-   * Ends what uses a database that goes away here: another server of the cluster has dropped it, or
-   * a snapshot takes its place. Reads fail as those that come now do, so the leader answers them.
-   */
+  /** A database goes away here: another server has dropped it, or a snapshot takes its place. */
   databaseDropped(database: Database): void {
-    this.#endUsersOf(database.name, database.refusal);
-    this.#databases.close(database);
+    this.#lifecycle.dropped(database);
   }
 
   /** This server takes commits from now on: what another one left unfinished goes on here. */
   resumeWork(): void {
     for (const session of this.#databases.inUse()) session.resumeWork();
-  }
-
-  #endUsersOf(name: string, reason?: Refusal): void {
-    this.#sessions.endWhere(session => session.database === name);
-    this.#queries.terminateWhere(query => query.request.database === name, reason);
   }
 
   openDatabase(principal: Principal, name: string): Promise<void> {
@@ -535,33 +392,18 @@ export class SessionService implements Service {
 
   closeDatabase(principal: Principal, name: string): Promise<void> {
     requireRoot(principal);
-    const {engine} = this.#options;
-    const database = engine.status(name) === 'fenced' ? undefined : engine.database(name);
-    engine.closeDatabase(name);
-    if (database !== undefined) this.#databases.close(database);
-    this.#sessions.endWhere(session => session.database === name);
+    this.#lifecycle.close(name);
     return Promise.resolve();
   }
 
   /** Saves a setting with the database. @throws {Refusal} `database.missing`. */
-  async setDatabaseSetting(name: string, key: string, value: string): Promise<void> {
-    const database = this.#options.engine.database(name);
-    if (database === undefined)
-      throw new Refusal('database.missing', `there is no database ${name}`);
-    const setting = requireDatabaseSetting(key);
-    const {executor} = this.#databases.of(database);
-    await withLeader(() => executor.run({kind: 'alter-database', setting, value}, undefined));
+  setDatabaseSetting(name: string, key: string, value: string): Promise<void> {
+    return this.#lifecycle.setSetting(name, key, value);
   }
 
   alignDatabase(principal: Principal, name: string): Promise<readonly AlignedMember[]> {
     requireRoot(principal);
-    return this.#align(name, {aborted: false});
-  }
-
-  async #align(name: string, signal: Cancellation): Promise<readonly AlignedMember[]> {
-    const {copies, settings} = this.#options;
-    if (copies === undefined) return [alignedAlone(settings().get('svc.server.name'))];
-    return withLeader(() => alignDatabase(copies, name, signal));
+    return this.#lifecycle.align(name, {aborted: false});
   }
 
   schemaOf(principal: Principal, name: string): Catalog {
@@ -569,36 +411,12 @@ export class SessionService implements Service {
   }
 
   progress(principal: Principal, name: string): readonly WorkProgress[] {
-    const access = this.#databases.access(principal, name);
-    const {engine} = this.#options;
-    const database = engine.status(name) === 'open' ? engine.database(name) : undefined;
-    // An import that makes a database is asked about before it is there.
-    if (database === undefined) return [];
-    const {work, schema} = this.#databases.of(database);
-    const types = [...schema.catalog.types];
-    // Its figures count records of any type, and its steps name some.
-    return types.every(type => access.allowsOnType('readRecord', type.name))
-      ? work.list()
-      : work.list().map(withoutTypes);
+    return this.#databases.progress(principal, name);
   }
 
-  /**
-   * Shows work on a database that is done elsewhere, until the returned function is called. A
-   * database that is not open has nobody who could ask for it.
-   */
-  showWork(
-    name: string,
-    operation: string,
-    figures: {readonly done: number; readonly total: number},
-  ): () => void {
-    const {engine} = this.#options;
-    const database = engine.status(name) === 'open' ? engine.database(name) : undefined;
-    if (database === undefined) return () => {};
-    const board = this.#databases.of(database).work;
-    const work = board.begin(operation, 1);
-    const total = (): number | undefined => (figures.total > 0 ? figures.total : undefined);
-    work.next({name: operation, total, done: () => figures.done});
-    return () => board.end(work);
+  /** Shows work on a database that is done elsewhere, until the returned function is called. */
+  showWork(name: string, operation: string, figures: DoneOfTotal): () => void {
+    return this.#databases.ifOpen(name)?.work.show(operation, figures) ?? (() => {});
   }
 
   /** What moves databases out and in uses the service itself, so it is made behind it. */
@@ -671,51 +489,6 @@ export class SessionService implements Service {
       query => matches(query) && (principal.root || query.user === principal.name),
     );
   }
-}
-
-/** Work as somebody may see it who may not read all that it is about: in percent. */
-function withoutTypes(work: WorkProgress): WorkProgress {
-  const {done, total} = work;
-  const unnamed = {...work, stepName: work.operation};
-  if (total === undefined) return {...unnamed, done: 0};
-  return {...unnamed, done: total === 0 ? 100 : Math.floor((100 * done) / total), total: 100};
-}
-
-/** What every run of a statement shares. */
-function runEnvironment(
-  {clock, random, timers, settings, cluster}: ServiceOptions,
-  pool: MemoryPool,
-): RunEnvironment {
-  return {
-    clock,
-    random,
-    timers,
-    memoryBytesMax: () => settings().get('svc.queryMemoryMax'),
-    valueBytesMax: () => settings().get('svc.queryValueSizeMax'),
-    pool,
-    timeoutMs: () => settings().get('svc.command.timeout'),
-    javascriptMs: () => settings().get('svc.javascript.networkCallTimeout'),
-    takesWrites: () => cluster?.isLeader ?? true,
-  };
-}
-
-/** Functions and procedures of all languages, with those that are brought along. */
-function functionsOf(
-  brought: readonly CustomProcedure[],
-): Pick<DatabaseSessionOptions, 'functions' | 'procedures'> {
-  const tables = brought.map(({signature, table}) => [signature.name, table] as const);
-  return {
-    functions: createFunctionRegistry([{tables: Object.fromEntries(tables)}]),
-    procedures: proceduresWith(brought.map(({signature}) => signature)),
-  };
-}
-
-function unknownWithin(timeoutMs: number): Refusal {
-  return new Refusal(
-    'commit.unknown',
-    `the outcome of the commit was not known within ${timeoutMs} ms: it may or may not have ` +
-      'happened; read before writing again',
-  );
 }
 
 function requireRoot(principal: Principal): void {

@@ -18,7 +18,8 @@ import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {Security} from '#server/security/security.ts';
-import {type ServiceOptions, SessionService} from '#server/session/service.ts';
+import {SessionService} from '#server/session/service.ts';
+import type {ServiceOptions} from '#server/session/service-options.ts';
 import {statementRequest} from '#server/session/statement-request.ts';
 
 /** What a service is made of that this one shares with the server's own. */

@@ -7,21 +7,25 @@
  */
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {queryTerminated, Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
 import type {JsonFormat} from '#server/model/json.ts';
 import type {ChangedRecords, ChangeReader, RecordChange} from '#server/records/change-stream.ts';
+import type {Timers} from '#server/platform/clock.ts';
 import type {Principal} from '#server/security/principal.ts';
+import type {Security} from '#server/security/security.ts';
 import type {ChangeFilter, ChangesRequest, ChangeSubscription} from '../session.ts';
 import type {DatabaseSession} from './database-session.ts';
+import type {DatabaseSessions} from './database-sessions.ts';
 
 /** Whom the subscriptions ask. */
-export interface ChangeRights {
+interface ChangeRights {
   /** The principal as it is now; undefined: it is nobody any more. */
   current(principal: Principal): Principal | undefined;
   /** @throws {Refusal} `security.denied`. */
   access(principal: Principal, database: string): DatabaseAccess;
 }
 
-export interface SubscriptionLimits {
+interface SubscriptionLimits {
   /** `svc.changes.subscriptionsMax`. */
   readonly countMax: number;
   /** `svc.changes.subscriptionsMaxPerUser`; root may have all. */
@@ -225,4 +229,29 @@ function endedLogin(user: string): Refusal {
 
 function full(what: string, setting: string): Refusal {
   return new Refusal('admission.full', `${what}: close one, or raise svc.changes.${setting}`);
+}
+
+/** The subscriptions of a server, with the limits of its settings. */
+export function changeSubscriptions(
+  {
+    security,
+    settings,
+    timers,
+  }: {
+    readonly security: Security;
+    readonly settings: () => Settings;
+    readonly timers: Timers;
+  },
+  databases: Pick<DatabaseSessions, 'access'>,
+): ChangeSubscriptions {
+  const rights: ChangeRights = {
+    // Root is not always a user of this server's own, and cannot be dropped.
+    current: who => security.principalOf(who.name) ?? (who.root ? who : undefined),
+    access: (who, database) => databases.access(who, database),
+  };
+  const limits = (): SubscriptionLimits => ({
+    countMax: settings().get('svc.changes.subscriptionsMax'),
+    countMaxOfUser: settings().get('svc.changes.subscriptionsMaxPerUser'),
+  });
+  return new ChangeSubscriptions(rights, limits, () => timers.yield());
 }

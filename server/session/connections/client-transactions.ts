@@ -1,5 +1,6 @@
 /** Transactions of clients over several requests: begun, committed, rolled back. */
-import {queryTerminated} from '#server/base/errors.ts';
+import {queryTerminated, Refusal} from '#server/base/errors.ts';
+import type {Timers} from '#server/platform/clock.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import {refusalOf, wasCommitted} from '../statements/outcome.ts';
@@ -23,10 +24,12 @@ interface OwnedTransaction {
 
 export class ClientTransactions {
   readonly #sessions: TransactionSessions;
+  readonly #timers: Timers;
   readonly #committed: Committed;
 
-  constructor(sessions: TransactionSessions, committed: Committed) {
+  constructor(sessions: TransactionSessions, timers: Timers, committed: Committed) {
     this.#sessions = sessions;
+    this.#timers = timers;
     this.#committed = committed;
   }
 
@@ -37,8 +40,21 @@ export class ClientTransactions {
     return this.#sessions.add(owner, database.name, database.begin(isolation));
   }
 
-  /** @throws {Refusal} what the commit was refused for. */
-  async commit({user, session, id, requestId}: OwnedTransaction): Promise<void> {
+  /**
+   * Waits for the outcome, but not longer than `timeoutMs`.
+   *
+   * @throws {Refusal} what the commit was refused for; `commit.unknown`.
+   */
+  commit(asked: OwnedTransaction, timeoutMs?: number): Promise<void> {
+    const committing = this.#commit(asked);
+    if (timeoutMs === undefined) return committing;
+    return new Promise((resolve, reject) => {
+      const cancel = this.#timers.after(timeoutMs, () => reject(unknownWithin(timeoutMs)));
+      committing.finally(cancel).then(resolve, reject);
+    });
+  }
+
+  async #commit({user, session, id, requestId}: OwnedTransaction): Promise<void> {
     // A commit whose answer was lost is asked for again; it happened once.
     if (this.#sessions.wasCommitted(user, id)) return;
     const {database} = session;
@@ -73,4 +89,12 @@ export class ClientTransactions {
       throw error;
     }
   }
+}
+
+function unknownWithin(timeoutMs: number): Refusal {
+  return new Refusal(
+    'commit.unknown',
+    `the outcome of the commit was not known within ${timeoutMs} ms: it may or may not have ` +
+      'happened; read before writing again',
+  );
 }

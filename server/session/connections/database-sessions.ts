@@ -15,6 +15,7 @@ import type {Logger} from '#server/platform/logger.ts';
 import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {DatabaseFiles} from '../database/database-check.ts';
+import {type WorkProgress, withoutTypes} from '../database/work-progress.ts';
 import {defaultEvaluator} from '../schema/default-values.ts';
 import {type SearchIndexFigures, searchIndexFigures} from '../search/search-figures.ts';
 import type {StatementContext} from '../statements/statement-context.ts';
@@ -87,6 +88,13 @@ export class DatabaseSessions {
     );
   }
 
+  /** The database, where it is open. */
+  ifOpen(name: string): DatabaseSession | undefined {
+    const {engine} = this.#options;
+    const database = engine.status(name) === 'open' ? engine.database(name) : undefined;
+    return database && this.of(database);
+  }
+
   of(database: Database): DatabaseSession {
     const known = this.#sessions.get(database);
     if (known !== undefined) return known;
@@ -144,6 +152,18 @@ export class DatabaseSessions {
       return [database.name, searchIndexFigures(catalog, kept, mayRead)] as const;
     });
     return new Map(found.filter(([, figures]) => figures.length > 0));
+  }
+
+  /** Long work on a database. An import that makes it is asked about before it is there. */
+  progress(who: Principal, name: string): readonly WorkProgress[] {
+    const access = this.access(who, name);
+    const session = this.ifOpen(name);
+    if (session === undefined) return [];
+    const {work, schema} = session;
+    // Its figures count records of any type, and its steps name some.
+    return [...schema.catalog.types].every(type => access.allowsOnType('readRecord', type.name))
+      ? work.list()
+      : work.list().map(withoutTypes);
   }
 
   #optionsOf({id, name}: Database): DatabaseSessionOptions {

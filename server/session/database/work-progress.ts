@@ -22,6 +22,12 @@ export interface WorkProgress {
   readonly elapsedMs: number;
 }
 
+/** Counts that change while they are looked at; a total of 0: nobody knows. */
+export interface DoneOfTotal {
+  readonly done: number;
+  readonly total: number;
+}
+
 interface Step {
   readonly name: string;
   readonly total: number | undefined | (() => number | undefined);
@@ -90,8 +96,24 @@ export class ProgressRegistry {
     this.#works.delete(work.id);
   }
 
+  /** Shows work that is done elsewhere, until the returned function is called. */
+  show(name: string, figures: DoneOfTotal): () => void {
+    const work = this.begin(name, 1);
+    const total = (): number | undefined => (figures.total > 0 ? figures.total : undefined);
+    work.next({name, total, done: () => figures.done});
+    return () => this.end(work);
+  }
+
   list(): readonly WorkProgress[] {
     const now = this.#clock.now();
     return [...this.#works.values()].map(work => work.progress(now));
   }
+}
+
+/** Work as somebody may see it who may not read all that it is about: in percent. */
+export function withoutTypes(work: WorkProgress): WorkProgress {
+  const {done, total} = work;
+  const unnamed = {...work, stepName: work.operation};
+  if (total === undefined) return {...unnamed, done: 0};
+  return {...unnamed, done: total === 0 ? 100 : Math.floor((100 * done) / total), total: 100};
 }

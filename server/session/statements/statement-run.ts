@@ -6,6 +6,7 @@
  * place back and releases its snapshot.
  */
 import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {type Batch, batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
@@ -73,6 +74,31 @@ export interface RunEnvironment {
   readonly javascriptMs: () => number;
   /** False on a replica, which takes no writes, not even those that it would make by itself. */
   readonly takesWrites: () => boolean;
+}
+
+/** What every run shares, of a server with these settings. */
+export function runEnvironment({
+  clock,
+  random,
+  timers,
+  pool,
+  settings,
+  cluster,
+}: Pick<RunEnvironment, 'clock' | 'random' | 'timers' | 'pool'> & {
+  readonly settings: () => Settings;
+  readonly cluster?: {readonly isLeader: boolean} | undefined;
+}): RunEnvironment {
+  return {
+    clock,
+    random,
+    timers,
+    memoryBytesMax: () => settings().get('svc.queryMemoryMax'),
+    valueBytesMax: () => settings().get('svc.queryValueSizeMax'),
+    pool,
+    timeoutMs: () => settings().get('svc.command.timeout'),
+    javascriptMs: () => settings().get('svc.javascript.networkCallTimeout'),
+    takesWrites: () => cluster?.isLeader ?? true,
+  };
 }
 
 export interface RunOptions {

@@ -7,7 +7,7 @@ import {compareTotal} from '#server/model/compare.ts';
 import {makeDouble} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import type {ProcedureInput} from '#server/languages/cypher/procedures.ts';
-import type {CustomProcedure} from '#server/session/service.ts';
+import type {CustomProcedure} from '#server/session/languages/custom-procedures.ts';
 import type {Case, Step} from './opencypher-gherkin.ts';
 
 const opening = 'there exists a procedure ';

@@ -39,7 +39,7 @@ test('a text of it is run, prepared and explained like any other', async () => {
   const cursor = await service.run(root, {...request, profile: 'plan'});
   assert.match(cursor.summary.explain ?? String(cursor.summary.explainPlan), /Person/);
   cursor.close();
-  const figures = JSON.stringify(service.figures());
+  const figures = JSON.stringify(service.figures.families());
   assert.match(figures, /"tally"/, 'it is counted under its name');
 });
 
