@@ -5,6 +5,7 @@
  * its outcome is kept until the next one, which it wakes. After a success of a scheduled run the
  * archives that its retention does not keep are deleted, never the newest.
  */
+import {reasonOf} from '#server/base/errors.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {checkCluster} from '#operator/api/cluster-check.ts';
@@ -334,7 +335,7 @@ function withNulls(before: unknown, now: Readonly<Record<string, unknown>>): unk
 
 function failureOf(error: unknown): Pick<DatabaseRun, 'phase' | 'error'> {
   if (!(error instanceof AdminError)) {
-    return {phase: 'Failed', error: error instanceof Error ? error.message : String(error)};
+    return {phase: 'Failed', error: reasonOf(error)};
   }
   if (error.reason === 'conflict') return {phase: 'Skipped', error: error.message};
   const message = error.reason === 'not-available' ? NOT_AVAILABLE : error.message;

@@ -4,6 +4,7 @@
  *
  * Losing it costs nothing: a server that restores goes on, and a database that is there is done.
  */
+import {reasonOf} from '#server/base/errors.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {RestoreOrder} from '#operator/act/carry-out.ts';
 import {AdminError, type AdminReason, type ServerAdmin} from '#operator/database/admin.ts';
@@ -76,7 +77,7 @@ export class RunningRestores {
       );
       this.#logger.log('info', 'recovery.restored', {database});
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = reasonOf(error);
       const isPassing = error instanceof AdminError && PASSING.has(error.reason);
       this.#logger.log('warn', 'recovery.failed', {database, message, isPassing});
       if (!isPassing) failures.set(database, message.slice(0, MESSAGE_MAX));

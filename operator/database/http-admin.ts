@@ -5,6 +5,7 @@
  * as long as the server itself gives them.
  * Source: docs/http.md, docs/cluster.md.
  */
+import {reasonOf} from '#server/base/errors.ts';
 import {type Endpoint, endpoint} from '#server/client/exchange.ts';
 import {exchangeJson, type JsonAnswer} from '#server/client/json-exchange.ts';
 import {errorBodyOf} from '#server/client/server-error.ts';
@@ -137,8 +138,7 @@ export class HttpAdmin implements ServerAdmin {
     try {
       answer = await exchangeJson(this.#endpointOf(server, timeoutMs), sent);
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      throw new AdminError('silent', `${server.host}: ${message}`, error);
+      throw new AdminError('silent', `${server.host}: ${reasonOf(error)}`, error);
     }
     if (answer.status < 300) return answer.json;
     throw refusalOf(server, answer);
@@ -168,10 +168,10 @@ function credentialsOf({password, token}: ServerAddress): Readonly<Record<string
 function refusalOf({host}: ServerAddress, {status, text}: JsonAnswer): AdminError {
   const {error, detail, exception = ''} = errorBodyOf(text);
   const said = [error, detail].filter(part => part !== undefined && part !== '').join(': ');
-  return new AdminError(reasonOf(status, text, exception), `${host}: ${status} ${said}`);
+  return new AdminError(adminReasonOf(status, text, exception), `${host}: ${status} ${said}`);
 }
 
-function reasonOf(status: number, text: string, exception: string): AdminReason {
+function adminReasonOf(status: number, text: string, exception: string): AdminReason {
   if (status === 401 || status === 403) return 'refused';
   if (status === 503) return 'starting';
   if (status === 501 || /not available yet|NotAvailable/.test(`${text} ${exception}`)) {

@@ -4,6 +4,7 @@
  * Lists are paged and their `managedFields` dropped, which nobody here reads and which are often
  * most of an object.
  */
+import {reasonOf} from '#server/base/errors.ts';
 import {type Answer, exchangeStream, linesOf, readAll} from '#server/client/exchange.ts';
 import {exchangeJson, type JsonAnswer} from '#server/client/json-exchange.ts';
 import {FIELD_MANAGER} from '#operator/api/group.ts';
@@ -90,7 +91,7 @@ export class HttpKubeApi implements KubeApi {
       for await (const line of linesOf(answer.body)) on(eventOf(line));
     } catch (error) {
       if (error instanceof ApiError) throw error;
-      throw new ApiError(0, 'Network', `the watch broke off: ${messageOf(error)}`, {cause: error});
+      throw new ApiError(0, 'Network', `the watch broke off: ${reasonOf(error)}`, {cause: error});
     }
   }
 
@@ -156,7 +157,7 @@ export class HttpKubeApi implements KubeApi {
       const sent = {method, path: this.#path(path), headers, body, contentType};
       answer = await exchangeJson(this.#access.endpoint(CALL_MS), sent);
     } catch (error) {
-      const what = `${method} ${path.replace(/\?.*/, '')}: ${messageOf(error)}`;
+      const what = `${method} ${path.replace(/\?.*/, '')}: ${reasonOf(error)}`;
       throw new ApiError(0, 'Network', what, {cause: error});
     }
     if (answer.status >= 300) throw errorOf(answer);
@@ -249,8 +250,4 @@ function statusError(status: number, body: unknown, retryAfterMs?: number): ApiE
   const reason = told === 'AlreadyExists' ? told : (REASONS[status] ?? 'Other');
   const message = textAt(body, 'message') ?? `the API server answered ${status}`;
   return new ApiError(status, reason, message, {retryAfterMs});
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

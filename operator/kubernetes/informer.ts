@@ -7,6 +7,7 @@
  * Invariant: after each list the copy holds exactly what the list held, and handlers were called
  * for everything that differed, deletions too.
  */
+import {reasonOf} from '#server/base/errors.ts';
 import {jitteredDelayMs, retryDelayMs} from '#server/base/retry-delay.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -103,7 +104,7 @@ export class Informer {
         this.#failures++;
         const backoff = retryDelayMs(delays, failures);
         const {random, logger, scope} = this.#options;
-        const message = error instanceof Error ? error.message : String(error);
+        const message = reasonOf(error);
         logger.log('warn', 'informer.failed', {kind: scope.kind.kind, message, backoff});
         await this.#pause(jitteredDelayMs(delays, failures, {jitter: 'around', random}));
         failures += 1;

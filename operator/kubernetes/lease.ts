@@ -7,6 +7,7 @@
  * Invariant: `isLeading` is true only within the renewal deadline of the last renewal.
  * Source: client-go's leaderelection (15 s, 10 s, 2 s).
  */
+import {reasonOf} from '#server/base/errors.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {numberAt, type KubeObject, textAt} from '#operator/api/kube-object.ts';
@@ -85,8 +86,7 @@ export class LeaseElection {
     try {
       await this.#attempt();
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      this.#options.logger.log('warn', 'lease.failed', {message});
+      this.#options.logger.log('warn', 'lease.failed', {message: reasonOf(error)});
     }
     if (this.#isEnded) return;
     if (wasHeld && !this.isLeading) {

@@ -6,7 +6,7 @@
  * SHA-256 and last four characters are kept. What a token may do stands in it, not in groups:
  * permissions that are not given give nothing.
  */
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import {type Group, type GroupSource, parseGroup, parseNewGroup} from './groups.ts';
 
 export interface ApiToken {
@@ -98,8 +98,7 @@ function tokensIn(text: string): readonly unknown[] {
   try {
     document = JSON.parse(text);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new Refusal('json.invalid', `The API tokens are not valid JSON: ${message}`);
+    throw new Refusal('json.invalid', `The API tokens are not valid JSON: ${reasonOf(error)}`);
   }
   const {tokens} = (document ?? {}) as {readonly tokens?: unknown};
   if (Array.isArray(tokens)) return tokens;

@@ -7,7 +7,7 @@
  * group `admin` gains it when read.
  * Unknown rights in a file are kept out of the value: they can give nothing.
  */
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import {
   type DatabaseRight,
   databaseRights,
@@ -177,8 +177,7 @@ function parsedObject(text: string): Readonly<Record<string, unknown>> {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new Refusal('json.invalid', `The groups document is not valid JSON: ${message}`);
+    throw new Refusal('json.invalid', `The groups document is not valid JSON: ${reasonOf(error)}`);
   }
   return asObject(value, 'the groups document');
 }

@@ -6,7 +6,7 @@
  * are open, `databasesChanged` and `leads` as they happen, and `close` before the engine is closed.
  */
 import {AssertionFailure} from '#server/base/assert.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import {byLabel, type Figures} from '#server/monitoring/figures.ts';
 import type {ArchiveManifest} from './archive-manifest.ts';
 import type {BackupDocument} from './backup-document.ts';
@@ -94,8 +94,7 @@ export class BackupService {
       await this.#restores.sweep(this.#options.takesCommits());
     } catch (error) {
       if (error instanceof AssertionFailure) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#options.logger.log('error', 'backup.not-swept', {reason});
+      this.#options.logger.log('error', 'backup.not-swept', {reason: reasonOf(error)});
     }
     this.#reload();
   }

@@ -8,7 +8,7 @@
  */
 import {existsSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync} from 'node:fs';
 import {join} from 'node:path';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import {checkDatabaseName, isDatabaseName} from '#server/engine/database-name.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
@@ -124,8 +124,7 @@ export class Backups {
       return made;
     } catch (error) {
       this.#sums.failed += 1;
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#options.logger.log('error', 'backup.failed', {database, reason});
+      this.#options.logger.log('error', 'backup.failed', {database, reason: reasonOf(error)});
       throw error;
     } finally {
       this.#running.delete(database);

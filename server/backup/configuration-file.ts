@@ -10,7 +10,7 @@
  * Source: docs/backup.md.
  */
 import {join, resolve} from 'node:path';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import {readWhole} from '#server/platform/checked-file.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -66,8 +66,7 @@ export class ConfigurationFile {
       value = JSON.parse(Buffer.from(bytes).toString('utf8'));
       return {value, document: readBackupDocument(value), fault: undefined};
     } catch (error) {
-      const fault = error instanceof Error ? error.message : String(error);
-      return {value, document: undefined, fault};
+      return {value, document: undefined, fault: reasonOf(error)};
     }
   }
 

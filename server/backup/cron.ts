@@ -6,6 +6,7 @@
  * a file means the same to every version of it.
  * Source: docs/backup.md.
  */
+import {reasonOf} from '#server/base/errors.ts';
 import {CronExpressionParser} from 'cron-parser';
 
 const fieldNames = ['second', 'minute', 'hour', 'day of month', 'month', 'day of week'] as const;
@@ -31,8 +32,7 @@ export function cronFault(expression: string): string | undefined {
     CronExpressionParser.parse(expression, {currentDate: 0, tz: 'UTC'}).next();
     return undefined;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return `'${expression}' never comes due: ${reason}`;
+    return `'${expression}' never comes due: ${reasonOf(error)}`;
   }
 }
 

@@ -16,7 +16,7 @@ import {pipeline} from 'node:stream/promises';
 import {promisify} from 'node:util';
 import {crc32, createInflateRaw} from 'node:zlib';
 import {type Entry, fromRandomAccessReaderPromise, type ZipFile} from 'yauzl';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import {ArchiveBytes, unusable} from './archive/archive-bytes.ts';
 import {
   type ArchivedFile,
@@ -79,7 +79,7 @@ async function openDirectory(bytes: ArchiveBytes): Promise<ZipFile> {
     return await fromRandomAccessReaderPromise(bytes, bytes.size, options);
   } catch (error) {
     bytes.close(() => {});
-    throw unusable(`it is cut off or no ZIP archive (${messageOf(error)})`);
+    throw unusable(`it is cut off or no ZIP archive (${reasonOf(error)})`);
   }
 }
 
@@ -96,7 +96,7 @@ async function listEntries(zip: ZipFile): Promise<ReadonlyMap<string, Entry>> {
   } catch (error) {
     if (error instanceof Refusal) throw error;
     // The reader names the entry, where one is to blame.
-    throw unusable(messageOf(error));
+    throw unusable(reasonOf(error));
   }
   checkPlaces([...entries.values()]);
   return entries;
@@ -256,7 +256,7 @@ async function readEntry(
   } catch (error) {
     if (error instanceof Refusal) throw error;
     if (isOfFiles(error)) throw error;
-    throw unusable(`it cannot be read (${messageOf(error)})`, fileName);
+    throw unusable(`it cannot be read (${reasonOf(error)})`, fileName);
   }
   if (size < entry.uncompressedSize) throw unusable('it is smaller than it says', fileName);
   if (checksum !== entry.crc32) throw unusable('its CRC-32 is wrong', fileName);
@@ -304,8 +304,4 @@ class TargetFile {
 
 function isOfFiles(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

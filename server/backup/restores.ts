@@ -9,7 +9,7 @@
  */
 import {mkdirSync, rmSync} from 'node:fs';
 import {join} from 'node:path';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import {checkDatabaseName} from '#server/engine/database-name.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {Random} from '#server/platform/clock.ts';
@@ -134,8 +134,7 @@ export class Restores {
       logger.log('info', 'restore.done', {database: target, createdAt: manifest.createdAt});
       return manifest;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      logger.log('warn', 'restore.failed', {database: target, reason});
+      logger.log('warn', 'restore.failed', {database: target, reason: reasonOf(error)});
       await this.#takeBack(hidden, error);
       throw error;
     }

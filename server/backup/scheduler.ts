@@ -8,7 +8,7 @@
  * that is closed or dropped is not planned any more.
  * Source: docs/backup.md.
  */
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Job, JobResult, PlannedJob, Scheduler} from '#server/schedule/scheduler.ts';
@@ -128,7 +128,7 @@ export class BackupScheduler {
       }
       return {outcome: 'completed', detail: file};
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       const isBusy = error instanceof Refusal && error.code === 'backup.running';
       this.#tell(isBusy ? 'warn' : 'error', isBusy ? 'skipped' : 'failed', {database, reason});
       if (!isBusy) throw error;

@@ -429,6 +429,11 @@ export class Corruption extends Error {
   }
 }
 
+/** What a person is told of an error, whatever was thrown. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Somebody told it to stop, or nobody waits for it any more. */
 export function queryTerminated(): Refusal {
   return new Refusal('query.terminated', 'the query was terminated');

@@ -5,7 +5,7 @@
  * A copy that more members hold than the leader's is not thrown away: then the leader's is likely
  * to be the wrong one, and another member has to lead before anything is mended.
  */
-import {queryTerminated} from '#server/base/errors.ts';
+import {queryTerminated, reasonOf} from '#server/base/errors.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import type {VerifiedPeer, VerifyResult} from './verify.ts';
 
@@ -63,7 +63,7 @@ export async function alignDatabase(
       await copies.replace(peerId, database);
       taken.add(peerId);
     } catch (error) {
-      errors.set(peerId, error instanceof Error ? error.message : String(error));
+      errors.set(peerId, reasonOf(error));
     }
   }
   const after = taken.size > 0 ? await copies.compare(database) : before;

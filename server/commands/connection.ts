@@ -7,7 +7,7 @@
  * where other users of the machine could read it.
  */
 import {readFileSync} from 'node:fs';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import {environmentName, resolveSettings} from '#server/base/setting-values.ts';
 import {Client} from '#server/client/client.ts';
 import {NotConnected, ServerError, UnknownOutcome} from '#server/client/server-error.ts';
@@ -89,8 +89,7 @@ function passwordFrom(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`cannot read the password file ${file}: ${reason}`);
+    throw new CommandError(`cannot read the password file ${file}: ${reasonOf(error)}`);
   }
 }
 

@@ -7,6 +7,7 @@
  */
 import {createReadStream} from 'node:fs';
 import {stat} from 'node:fs/promises';
+import {reasonOf} from '#server/base/errors.ts';
 import type {BatchCounts, Client} from '#server/client/client.ts';
 import {printJson} from '#server/client/json-text.ts';
 import {ServerError} from '#server/client/server-error.ts';
@@ -119,8 +120,7 @@ async function sizeOf(files: readonly string[]): Promise<number | undefined> {
       if (!isFile) return undefined;
       bytes += size;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new CommandError(`cannot read ${file}: ${reason}`);
+      throw new CommandError(`cannot read ${file}: ${reasonOf(error)}`);
     }
   }
   return bytes;

@@ -9,7 +9,7 @@
  * commit pipe is told before entries for it can arrive and lets go before it is closed.
  */
 import {assert} from '#server/base/assert.ts';
-import {Corruption, Refusal} from '#server/base/errors.ts';
+import {Corruption, reasonOf, Refusal} from '#server/base/errors.ts';
 import {readWhole, writeAtomically} from '#server/platform/checked-file.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -203,8 +203,7 @@ export class DatabaseSet {
       return readWhole(disk, `${configDirectory}/${name}`);
     } catch (error) {
       if (name !== 'backup.json') throw error;
-      const reason = error instanceof Error ? error.message : String(error);
-      logger.log('error', 'document.unreadable', {name, reason});
+      logger.log('error', 'document.unreadable', {name, reason: reasonOf(error)});
       return undefined;
     }
   }

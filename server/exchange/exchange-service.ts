@@ -14,7 +14,7 @@ import type {BackupService} from '#server/backup/backup-service.ts';
 import {namesIn} from '#server/backup/directory.ts';
 import type {RestoreProgress, RestoreRequest} from '#server/backup/restores.ts';
 import {assert} from '#server/base/assert.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {checkDatabaseName} from '#server/engine/database-name.ts';
 import type {Engine} from '#server/engine/engine.ts';
@@ -321,7 +321,7 @@ export class ExchangeService implements Transfers {
       await engine.renameDatabase(hidden, database, false);
       return answer;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       logger.log('warn', 'import.failed', {database, reason});
       if (engine.hiddenDatabases().includes(hidden)) {
         await engine.dropDatabase(hidden).catch((failure: unknown) => {

@@ -11,7 +11,7 @@ import {Readable} from 'node:stream';
 import {pipeline} from 'node:stream/promises';
 import {createGunzip} from 'node:zlib';
 import {openPromise} from 'yauzl';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {RequestSources} from '#server/session/request-sources.ts';
 
 export interface ImportSource {
@@ -155,6 +155,5 @@ async function* bounded(
 
 function unreadable(name: string, error: unknown): unknown {
   if (error instanceof Refusal) return error;
-  const reason = error instanceof Error ? error.message : String(error);
-  return new Refusal('source.unreadable', `'${name}' cannot be unpacked: ${reason}`);
+  return new Refusal('source.unreadable', `'${name}' cannot be unpacked: ${reasonOf(error)}`);
 }

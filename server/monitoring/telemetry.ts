@@ -7,7 +7,7 @@
  * dropped and counted, so that a collector that is away costs nothing but its own data. The
  * exporters are loaded when something is pushed at all.
  */
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -133,7 +133,7 @@ export class Telemetry implements Traces {
       this.#exporters ??= this.#load();
       await send(await this.#exporters);
     } catch (error) {
-      this.#warn(error instanceof Error ? error.message : String(error));
+      this.#warn(reasonOf(error));
     }
   }
 

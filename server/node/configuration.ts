@@ -9,7 +9,7 @@
  */
 import {existsSync, readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import {
   environmentName,
   type PassedOver,
@@ -130,8 +130,7 @@ function readValues(path: string, read: () => string | undefined): FileRead {
     return {source: {name: resolve(path), values: fileValues(text, path)}};
   } catch (error) {
     if (error instanceof Refusal) return {refused: error};
-    const reason = error instanceof Error ? error.message : String(error);
-    return {refused: new Refusal('start.refused', `cannot read ${path}: ${reason}`)};
+    return {refused: new Refusal('start.refused', `cannot read ${path}: ${reasonOf(error)}`)};
   }
 }
 

@@ -8,7 +8,7 @@
  */
 import {mkdirSync} from 'node:fs';
 import {dirname, join, resolve} from 'node:path';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {takeFileLock} from '#server/platform/real/file-lock.ts';
 import {dataPathsIn, refuseLeftBehind} from './data-paths.ts';
@@ -58,7 +58,7 @@ function lock(path: string): () => void {
     mkdirSync(directory, {recursive: true});
     taken = takeFileLock(path);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new Refusal(
       'start.refused',
       `${path} cannot be locked: ${reason} (it has to be an empty file that this user may write)`,

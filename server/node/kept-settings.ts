@@ -16,7 +16,7 @@ import {
   writeSync,
 } from 'node:fs';
 import {dirname, join} from 'node:path';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {RawSetting} from '#server/base/setting-values.ts';
 
 const fileName = 'changed-settings.json';
@@ -47,7 +47,7 @@ export class KeptSettings {
     try {
       replaceFile(this.path, text);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       const message = `${key} was not changed, since it cannot be kept in ${this.path}: ${reason}`;
       throw new Refusal('storage.full', message, {cause: error});
     }

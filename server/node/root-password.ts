@@ -6,7 +6,7 @@
  */
 import {randomBytes} from 'node:crypto';
 import {readFileSync} from 'node:fs';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 
 export const passwordLengthMin = 8;
@@ -52,7 +52,7 @@ function fromFile(settings: Settings): string {
   try {
     return readFileSync(path, 'utf8').trim();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new Refusal('start.refused', `cannot read svc.server.rootPasswordPath: ${reason}`);
   }
 }

@@ -5,7 +5,7 @@
  * database is opened or another server spoken to.
  */
 import type {Ports} from '#server/base/setting-row.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {StartingServer, type StartState} from '#server/protocols/http/starting-server.ts';
@@ -68,8 +68,7 @@ async function listening(
   try {
     return await listen(host, ports);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `cannot listen on ${host}:${ports.from}: ${reason} (${setting})`;
+    const message = `cannot listen on ${host}:${ports.from}: ${reasonOf(error)} (${setting})`;
     throw new Refusal('start.refused', message);
   }
 }

@@ -9,7 +9,7 @@
  */
 import {pbkdf2} from 'node:crypto';
 import {promisify} from 'node:util';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 
 export interface ClusterTokenSources {
   /** `svc.ha.clusterToken`; empty for none. */
@@ -66,8 +66,7 @@ function tokensIn(path: string, readFile: (path: string) => string): ClusterToke
   try {
     lines = readFile(path).split('\n');
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Refusal('start.refused', `cannot read svc.ha.clusterTokenPath: ${reason}`);
+    throw new Refusal('start.refused', `cannot read svc.ha.clusterTokenPath: ${reasonOf(error)}`);
   }
   const [token, ...alsoAccepted] = lines.map(line => line.trim()).filter(line => line !== '');
   if (token !== undefined) return {token, alsoAccepted};

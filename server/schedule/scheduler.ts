@@ -10,6 +10,7 @@
  * machine asleep.
  */
 import type {Cancellation} from '#server/base/cancellation.ts';
+import {reasonOf} from '#server/base/errors.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 
 /** What is done again and again. */
@@ -234,7 +235,7 @@ export class Scheduler {
       const {outcome, detail} = await known.job.run(this.#ended);
       result = {outcome, detail};
     } catch (error) {
-      result = {outcome: 'failed', detail: error instanceof Error ? error.message : String(error)};
+      result = {outcome: 'failed', detail: reasonOf(error)};
     }
     const elapsedMs = Math.round(this.#clock.monotonic() - startedAt);
     known.last = {at: this.#clock.now(), ...result, elapsedMs};

@@ -7,6 +7,7 @@
  * carried out after it.
  */
 import {createInterface, type Interface} from 'node:readline';
+import {reasonOf} from '#server/base/errors.ts';
 import {type Input, type Output, print} from '../command.ts';
 import type {ConsoleSession} from './console-session.ts';
 import {completeConsole} from './console-completion.ts';
@@ -35,8 +36,7 @@ export async function runTerminal(options: TerminalOptions): Promise<number> {
   try {
     history.load(historyPath(environment));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    await print(output, `what you type is not remembered: ${reason}\n`);
+    await print(output, `what you type is not remembered: ${reasonOf(error)}\n`);
   }
   // Reading ends at Ctrl-D; whoever then decides to stay begins another one.
   do {

@@ -3,6 +3,7 @@
  * when they are made by themselves.
  */
 import {readFileSync} from 'node:fs';
+import {reasonOf} from '#server/base/errors.ts';
 import type {Client, Row} from '#server/client/client.ts';
 import {printJson} from '#server/client/json-text.ts';
 import {
@@ -204,8 +205,4 @@ function numberField(given: Arguments, option: string, field: string): Row {
   if (text === undefined) return {};
   if (text.trim() !== '' && Number.isFinite(Number(text))) return {[field]: Number(text)};
   throw new UsageError(`--${option} is a number, not '${text}'`);
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -3,7 +3,7 @@
  * declared there could make a few lines fill the memory, and no format of an import needs one.
  */
 import {SaxesParser} from 'saxes';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import {malformed} from '../exchanged-record.ts';
 import {textOf} from '../lines.ts';
 
@@ -59,7 +59,7 @@ function write(parser: SaxesParser, text: string | null): void {
     else parser.write(text);
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw malformed(parser.line, error instanceof Error ? error.message : String(error));
+    throw malformed(parser.line, reasonOf(error));
   }
 }
 

@@ -7,7 +7,7 @@
  */
 import {Readable} from 'node:stream';
 import {type Literal, type Quad, StreamParser, type Term} from 'n3';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import {parseDecimal} from '#server/model/decimal.ts';
 import {makeDouble} from '#server/model/number.ts';
 import {parseDate, parseDateTime} from '#server/model/temporal.ts';
@@ -38,7 +38,7 @@ export async function* readRdf(
     }
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw malformed(place + 1, error instanceof Error ? error.message : String(error));
+    throw malformed(place + 1, reasonOf(error));
   }
   yield* itemsOf(triples, options, place);
 }

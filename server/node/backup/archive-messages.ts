@@ -1,5 +1,5 @@
 /** What the thread of one archive is given, and what it says. */
-import {Corruption, Refusal, type RefusalCode} from '#server/base/errors.ts';
+import {Corruption, reasonOf, Refusal, type RefusalCode} from '#server/base/errors.ts';
 import type {ReadOrder} from '#server/backup/backups.ts';
 import type {ArchiveOrder} from '#server/backup/write-archive.ts';
 
@@ -29,10 +29,9 @@ export function sentFailure(error: unknown): SentFailure {
   if (error instanceof Refusal) {
     return {code: error.code, message: error.message, detail: error.detail};
   }
-  const message = error instanceof Error ? error.message : String(error);
   // A disk that is full is an operator's matter, not a fault of the archive.
   const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
-  return {code: isFull ? 'storage.full' : undefined, message, detail: {}};
+  return {code: isFull ? 'storage.full' : undefined, message: reasonOf(error), detail: {}};
 }
 
 export function receivedFailure({code, message, detail}: SentFailure): Error {

@@ -7,7 +7,7 @@ import {resolve} from 'node:path';
 import {BackupService} from '#server/backup/backup-service.ts';
 import type {WatchedWork} from '#server/backup/backups.ts';
 import type {ConfigurationStore} from '#server/backup/configuration-file.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import type {Engine} from '#server/engine/engine.ts';
@@ -137,7 +137,7 @@ async function copied(
       await copies?.replace(peerId, database);
       return undefined;
     } catch (error) {
-      if (attempt === attemptsMax) return error instanceof Error ? error.message : String(error);
+      if (attempt === attemptsMax) return reasonOf(error);
     }
     await new Promise<void>(resolve => void timers.after(attempt * pauseMs, resolve));
   }

@@ -7,6 +7,7 @@
  *
  * What is decided is decided there; here are the timer, the lines of the log and the carrying out.
  */
+import {reasonOf} from '#server/base/errors.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import {
   ChannelResets,
@@ -111,8 +112,7 @@ export class ClusterWatch {
     try {
       await raise();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      logger.log('warn', 'format.not-raised', {newest, reason});
+      logger.log('warn', 'format.not-raised', {newest, reason: reasonOf(error)});
     }
   }
 
@@ -131,8 +131,7 @@ export class ClusterWatch {
       }
       logger.log('warn', 'disk.leadership-stays', {obstacle, reason: 'no follower has room'});
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      logger.log('warn', 'disk.leadership-stays', {obstacle, reason});
+      logger.log('warn', 'disk.leadership-stays', {obstacle, reason: reasonOf(error)});
     } finally {
       this.#isHandingOver = false;
     }
@@ -180,8 +179,7 @@ export class ClusterWatch {
     cluster.transferLeadership(to, escalationMs).then(
       leader => logger.log('warn', 'peer.leadership-moved', {peer, leader}),
       (error: unknown) => {
-        const reason = error instanceof Error ? error.message : String(error);
-        logger.log('error', 'peer.leadership-stays', {peer, to, reason});
+        logger.log('error', 'peer.leadership-stays', {peer, to, reason: reasonOf(error)});
       },
     );
   }

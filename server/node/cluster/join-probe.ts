@@ -10,6 +10,7 @@
  * Source: docs/cluster.md.
  */
 import {hostAndPort} from '#server/base/addresses.ts';
+import {reasonOf} from '#server/base/errors.ts';
 import {retryDelayMs} from '#server/base/retry-delay.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Timers} from '#server/platform/clock.ts';
@@ -125,7 +126,7 @@ export class JoinProbe {
         }
         return await this.#applyTo(live.leader);
       } catch (error) {
-        reasons.push(error instanceof Error ? error.message : String(error));
+        reasons.push(reasonOf(error));
       }
     }
     return reasons.join('; ') || 'svc.ha.serverList names nobody to ask';

@@ -6,7 +6,7 @@
  * until it stands in its place: for all databases the log begins anew behind it, for one alone it
  * goes on, and the database passes over the entries that its new copy holds.
  */
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
@@ -158,11 +158,7 @@ export class MemberSnapshots {
       this.#tell(name, 'ACQUIRED');
     } catch (error) {
       const lacks = error instanceof Refusal && error.code === 'database.missing';
-      this.#tell(
-        name,
-        lacks ? 'LEADER_MISSING' : 'FAILED',
-        error instanceof Error ? error.message : String(error),
-      );
+      this.#tell(name, lacks ? 'LEADER_MISSING' : 'FAILED', reasonOf(error));
       if (error instanceof Refusal) throw error;
       throw new Refusal('cluster.no-quorum', `${name} was not taken anew: ${String(error)}`);
     }

@@ -3,6 +3,7 @@
  * takes its own anew, a leader asks followers to (cluster/replica-repair-policy.ts,
  * stalled-replicas.ts).
  */
+import {reasonOf} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Cluster, ClusterState} from '#server/cluster/cluster.ts';
@@ -82,7 +83,7 @@ export class ReplicaRepairer {
     try {
       await cluster.transferLeadership(undefined, transferMs);
     } catch (error) {
-      logger.log('error', 'resync.not-handed-over', {database, reason: sentenceOf(error)});
+      logger.log('error', 'resync.not-handed-over', {database, reason: reasonOf(error)});
     }
   }
 
@@ -95,7 +96,7 @@ export class ReplicaRepairer {
         await cluster.resync(database);
         logger.log('info', 'resync.taken', {database});
       } catch (error) {
-        logger.log('warn', 'resync.failed', {database, reason: sentenceOf(error)});
+        logger.log('warn', 'resync.failed', {database, reason: reasonOf(error)});
       }
     }
     this.#isTaking = false;
@@ -109,7 +110,7 @@ export class ReplicaRepairer {
         await copies.replace(id, database);
         logger.log('info', 'peer.resync', {peer: id, database});
       } catch (error) {
-        logger.log('warn', 'peer.resync', {peer: id, database, reason: sentenceOf(error)});
+        logger.log('warn', 'peer.resync', {peer: id, database, reason: reasonOf(error)});
       }
     }
   }
@@ -130,8 +131,4 @@ function selfCareOptions(given: Settings): SelfCareOptions {
 
 function withoutKind({kind: _, ...fields}: CareStep): Readonly<Record<string, unknown>> {
   return fields;
-}
-
-function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -8,7 +8,7 @@
  */
 import {readFileSync} from 'node:fs';
 import {createSecureContext, type SecureContextOptions} from 'node:tls';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -92,7 +92,7 @@ export class KeyStore {
   }
 
   #refusal(error: unknown): Refusal {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     const message = `the key store ${this.#path} cannot be used: ${reason} (svc.ssl.keyStore)`;
     return new Refusal('start.refused', message);
   }

@@ -3,6 +3,7 @@
  * key. The platform reads such a file only for its key.
  */
 import {X509Certificate} from 'node:crypto';
+import {reasonOf} from '#server/base/errors.ts';
 import forge from 'node-forge';
 import {certificatesIn} from './certificates.ts';
 
@@ -29,8 +30,7 @@ function bagsIn(bytes: Buffer, password: string): readonly forge.pkcs12.Bag[] {
     const store = forge.pkcs12.pkcs12FromAsn1(parsed, password);
     return certBag === undefined ? [] : (store.getBags({bagType: certBag})[certBag] ?? []);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    if (!/MAC could not be verified|decrypt/i.test(reason)) throw error;
+    if (!/MAC could not be verified|decrypt/i.test(reasonOf(error))) throw error;
     throw new Error('its password is another one (svc.ssl.trustStorePassword)', {cause: error});
   }
 }

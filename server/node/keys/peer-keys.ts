@@ -13,7 +13,7 @@ import {X509Certificate} from 'node:crypto';
 import {readFileSync} from 'node:fs';
 import {isIP} from 'node:net';
 import {createSecureContext} from 'node:tls';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -111,9 +111,8 @@ export class PeerKeyFiles {
     try {
       return attempt();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
       const path = this.#settings.get(setting);
-      throw new Refusal('start.refused', `${path} cannot be used: ${reason} (${setting})`);
+      throw new Refusal('start.refused', `${path} cannot be used: ${reasonOf(error)} (${setting})`);
     }
   }
 

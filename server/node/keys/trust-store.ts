@@ -9,7 +9,7 @@
  * Source: docs/cluster-connections.md.
  */
 import {readFileSync} from 'node:fs';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -66,9 +66,8 @@ export class TrustStore {
       if (this.#unpack !== undefined) return this.#unpack(bytes, this.#password);
       throw new Error('it was PEM and is PKCS#12 now, which takes a restart');
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
       const what = `the trust store ${this.#path} cannot be used`;
-      throw new Refusal('start.refused', `${what}: ${reason} (svc.ssl.trustStore)`);
+      throw new Refusal('start.refused', `${what}: ${reasonOf(error)} (svc.ssl.trustStore)`);
     }
   }
 }

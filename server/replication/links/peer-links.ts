@@ -11,7 +11,7 @@
  */
 import type {Socket} from 'node:net';
 import {assert} from '#server/base/assert.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {NodeId} from '#server/raft/message.ts';
@@ -159,10 +159,9 @@ export class PeerLinks implements PeerTransport {
     try {
       return await this.#incoming.listenOn(host, port);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
       throw new Refusal(
         'start.refused',
-        `cannot listen for peers on ${host ?? '*'}:${port}: ${reason} (svc.ha.raftPort)`,
+        `cannot listen for peers on ${host ?? '*'}:${port}: ${reasonOf(error)} (svc.ha.raftPort)`,
       );
     }
   }

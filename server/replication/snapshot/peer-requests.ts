@@ -4,6 +4,7 @@
  */
 import {Agent as HttpAgent, type IncomingMessage, request as httpRequest} from 'node:http';
 import {Agent as HttpsAgent, request as httpsRequest} from 'node:https';
+import {reasonOf} from '#server/base/errors.ts';
 
 /** Where a member answers HTTP, and what it takes us for. */
 export interface PeerEndpoint {
@@ -88,5 +89,5 @@ export class PeerRequests {
 /** What broke a connection in the middle of an answer, as the failure of the peer that it is. */
 export function asPeerFailure(error: unknown): PeerFailure {
   if (error instanceof PeerFailure) return error;
-  return new PeerFailure(error instanceof Error ? error.message : String(error), {cause: error});
+  return new PeerFailure(reasonOf(error), {cause: error});
 }

@@ -6,7 +6,7 @@
  * or another one is: who it is, is looked up each time. What was received stays staged, so each
  * attempt has less to do. What cannot be a snapshot is not asked for again.
  */
-import {Corruption} from '#server/base/errors.ts';
+import {Corruption, reasonOf} from '#server/base/errors.ts';
 import {retryDelayMs} from '#server/base/retry-delay.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -51,8 +51,7 @@ export async function fetchSnapshot(
       return await fetchOnce(options, requested);
     } catch (error) {
       const isFinal = error instanceof Corruption || requested.signal?.aborted === true;
-      const reason = error instanceof Error ? error.message : String(error);
-      logger.log('warn', 'snapshot.fetch-failed', {attempt: attempt + 1, reason});
+      logger.log('warn', 'snapshot.fetch-failed', {attempt: attempt + 1, reason: reasonOf(error)});
       if (isFinal || attempt >= retries || !(error instanceof PeerFailure)) throw error;
     }
     await pause(timers, retryDelayMs(delays, attempt), requested.signal);
