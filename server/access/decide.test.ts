@@ -84,7 +84,12 @@ test('the users document survives printing', () => {
       const users = new Map(
         names.map(name => [
           name,
-          {name, passwordHash: 'x$1$y$z', grants: new Map(Object.entries(databases))},
+          {
+            name,
+            passwordHash: 'x$1$y$z',
+            scramVerifier: name.length % 2 === 0 ? undefined : 'SCRAM-SHA-256$1:eA==$x:y',
+            grants: new Map(Object.entries(databases)),
+          },
         ]),
       );
       assert.deepEqual(parseUsers(printUsers(users)), users);

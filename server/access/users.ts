@@ -2,7 +2,8 @@
  * The users document as a value, and the rules a user must keep.
  *
  * Format of `config/server-users.jsonl` (docs/http.md): one line a user,
- * `{name, password, databases: {"<db>|*": ["group"]}}`, the password hashed. A name may hold no
+ * `{name, password, scram, databases: {"<db>|*": ["group"]}}`, the password hashed; `scram` is
+ * absent of a user of an earlier release who has not shown his password since. A name may hold no
  * colon, since Basic credentials end the name there (API tokens use such names for the same
  * reason), and no control character. A grant may name a group that does not exist (yet).
  */
@@ -15,6 +16,8 @@ export interface User {
   readonly name: string;
   /** `PBKDF2WithHmacSHA256$<rounds>$<salt>$<hash>`; empty for a user who cannot log in. */
   readonly passwordHash: string;
+  /** What logins by SCRAM-SHA-256 are judged by: `SCRAM-SHA-256$...`. */
+  readonly scramVerifier: string | undefined;
   readonly grants: Grants;
 }
 
@@ -51,8 +54,9 @@ export function parseUsers(text: string): Users {
 /** The document's text: one line a user, in their order. */
 export function printUsers(users: Users): string {
   let text = '';
-  for (const {name, passwordHash, grants} of users.values()) {
-    const line = {name, password: passwordHash, databases: Object.fromEntries(grants)};
+  for (const {name, passwordHash, scramVerifier, grants} of users.values()) {
+    const databases = Object.fromEntries(grants);
+    const line = {name, password: passwordHash, scram: scramVerifier, databases};
     text += `${JSON.stringify(line)}\n`;
   }
   return text;
@@ -109,12 +113,14 @@ function parseUser(line: string, place: {line: number; column: number}): User {
   } catch {
     throw new Refusal('json.invalid', `Line ${place.line} of the users is not valid JSON`, {place});
   }
-  const {name, password, databases = {}} = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const fields = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const {name, password, scram, databases = {}} = fields;
   if (typeof name !== 'string' || name === '' || typeof password !== 'string') {
     const message = `Line ${place.line} of the users needs 'name' and 'password', both texts`;
     throw new Refusal('argument', message, {place});
   }
-  return {name, passwordHash: password, grants: parseGrants(databases, 'argument')};
+  const scramVerifier = typeof scram === 'string' ? scram : undefined;
+  return {name, passwordHash: password, scramVerifier, grants: parseGrants(databases, 'argument')};
 }
 
 function invalid(message: string): Refusal {

@@ -110,6 +110,7 @@ test('rights are asked and changes are logged without secrets, whatever the prot
   const world = closing(await ServiceWorld.open());
   const {security} = world;
   await security.ensureRoot('root-password');
+  await security.addVerifier('root', 'root-password');
   const logged: string[] = [];
   const logger = {
     log: (_: unknown, event: string, fields?: unknown) =>

@@ -2,6 +2,7 @@
  * What the services of a server begin with, and what they do when the engine goes on, is taken over
  * by another leader, or fails.
  */
+import {rootName} from '#server/access/users.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Parts, Services} from './create-services.ts';
 import {createDefaultDatabases} from './default-databases.ts';
@@ -32,7 +33,11 @@ async function writeRoot(
   {security}: Services,
   prompt: PasswordPrompt,
 ): Promise<void> {
-  if (!security.hasRoot) await security.ensureRoot(await firstRootPassword(given, prompt));
+  if (security.hasRoot) return;
+  const password = await firstRootPassword(given, prompt);
+  await security.ensureRoot(password);
+  // The start does not wait for another hash.
+  void security.addVerifier(rootName, password);
 }
 
 async function writeDatabases(

@@ -7,20 +7,26 @@
  * refusal takes the same time for every name, and comes late.
  */
 import {hash} from 'node:crypto';
+import {rootName} from '#server/access/users.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {LateTurns, type Pace} from './late-turns.ts';
 import {type AttemptOutcome, Lockout} from './lockout.ts';
-import {keyBytes, parseStored, type PasswordHasher} from './passwords.ts';
+import {keyBytes, type PasswordHasher} from './passwords.ts';
 import type {Principal} from './principal.ts';
-import {type SaltedPassword, ScramLogin} from './scram.ts';
+import {ScramLogin} from './scram.ts';
+import {base64, type ScramVerifier} from './scram-verifier.ts';
 
 /** The users as they are now. */
 export interface StoredUsers {
   /** The stored password; undefined: there is no such user. */
   passwordHashOf(name: string): string | undefined;
   principalOf(name: string): Principal | undefined;
+  /** What logins by SCRAM-SHA-256 are judged by; undefined: the user cannot log in so. */
+  scramVerifierOf(name: string): ScramVerifier | undefined;
+  /** Somebody has shown the right password, and is given a verifier where there is none. */
+  addVerifier(name: string, password: string): void;
 }
 
 export interface CredentialChecksOptions {
@@ -121,14 +127,16 @@ export class CredentialChecks {
     const {random, users} = this.#options;
     const nonce = Buffer.alloc(nonceBytes);
     random.fill(nonce);
-    let stored: string | undefined;
+    let stored: ScramVerifier | undefined;
     return new ScramLogin({
       user,
       nonce: nonce.toString('base64'),
-      saltedPasswordOf: name => {
+      verifierOf: name => {
         if (this.#lockout.isLocked(name, source)) throw locked();
-        stored = users.passwordHashOf(name);
-        return this.#saltedPassword(name, stored ?? '');
+        stored = users.scramVerifierOf(name);
+        // Made for every name, so that it takes the same time for all.
+        const nobody = this.#verifierOfNobody(name);
+        return stored ?? nobody;
       },
       decide: (name, isProven) =>
         this.#decided({name, source, isProven, stored}).catch((reason: unknown) =>
@@ -137,14 +145,19 @@ export class CredentialChecks {
     });
   }
 
-  /** Somebody who does not exist has one that looks like those of others. */
-  #saltedPassword(name: string, stored: string): SaltedPassword {
-    const known = parseStored(stored);
-    if (known !== undefined) return {...known, salt: Buffer.from(known.salt, 'utf8')};
-    const like = parseStored(this.#likeOf(name) ?? '');
-    const rounds = like?.rounds ?? this.#options.settings().get('svc.server.saltIterations');
-    const salt = hash('sha256', `${this.#verifiedKey}salt${name}`, 'base64');
-    return {rounds, salt: Buffer.from(salt, 'utf8'), key: Buffer.alloc(keyBytes)};
+  /**
+   * Somebody who does not exist has a verifier that looks like those of others. It is the same on
+   * every member and behind every restart, as theirs are: made from root's hash, which has a salt
+   * that nobody is told.
+   */
+  #verifierOfNobody(name: string): ScramVerifier {
+    const {users} = this.#options;
+    const secret = users.passwordHashOf(rootName) ?? this.#verifiedKey;
+    const {rounds = this.#options.settings().get('svc.server.saltIterations')} =
+      users.scramVerifierOf(rootName) ?? {};
+    const salt = base64(hash('sha256', `nobody ${secret} ${name}`, 'base64'));
+    const key = Buffer.alloc(keyBytes);
+    return {rounds, salt, storedKey: key, serverKey: key};
   }
 
   /** The user whose password was proven, and is still the same. */
@@ -152,12 +165,13 @@ export class CredentialChecks {
     readonly name: string;
     readonly source: string;
     readonly isProven: boolean;
-    readonly stored: string | undefined;
+    readonly stored: ScramVerifier | undefined;
   }): Promise<Principal> {
     const {name, source, isProven, stored} = proof;
     const {users} = this.#options;
     if (!this.#lockout.begin(name, source)) throw locked();
-    const isSame = parseStored(stored ?? '') && stored === users.passwordHashOf(name);
+    const now = users.scramVerifierOf(name);
+    const isSame = now !== undefined && stored?.storedKey.equals(now.storedKey) === true;
     const found = isProven && isSame ? users.principalOf(name) : undefined;
     this.#lockout.end(name, source, found ? 'right' : isProven ? 'undecided' : 'wrong');
     if (found === undefined) throw notValid();
@@ -222,6 +236,7 @@ export class CredentialChecks {
       outcome = found ? 'right' : right ? 'undecided' : 'wrong';
       if (!found) throw notValid();
       this.#remember(key, {principal: found, passwordHash: stored ?? ''});
+      users.addVerifier(name, password);
       return found;
     } finally {
       this.#lockout.end(name, source, outcome);

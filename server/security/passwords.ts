@@ -13,6 +13,7 @@ import {pbkdf2, timingSafeEqual} from 'node:crypto';
 import {promisify} from 'node:util';
 import {Refusal} from '#server/base/errors.ts';
 import {FairQueue} from './fair-queue.ts';
+import {base64, preparedPassword, printVerifier, saltBeside, verifierOf} from './scram-verifier.ts';
 import type {Random} from '#server/platform/clock.ts';
 
 /** Derives the key of a password by PBKDF2 with SHA-256, `keyBytes` long. */
@@ -79,12 +80,20 @@ export class PasswordHasher {
 
   /** The text to store for `password`. @throws {Refusal} `admission.full`. */
   async hash(password: string): Promise<string> {
-    const salt = Buffer.alloc(saltBytes);
-    this.#options.random.fill(salt);
+    const bytes = Buffer.alloc(saltBytes);
+    this.#options.random.fill(bytes);
     const rounds = this.#options.rounds();
-    const saltText = salt.toString('base64');
-    const key = await this.#derive(password, saltText, rounds, ownTurn);
-    return `${algorithm}$${rounds}$${saltText}$${key.toString('base64')}`;
+    const salt = bytes.toString('base64');
+    const key = await this.#derive(password, salt, rounds, ownTurn);
+    return `${algorithm}$${rounds}$${salt}$${key.toString('base64')}`;
+  }
+
+  /** What to store beside the hash for logins by SCRAM-SHA-256. @throws {Refusal} */
+  async scramVerifier(password: string, passwordHash: string): Promise<string> {
+    const rounds = this.#options.rounds();
+    const salt = saltBeside(passwordHash);
+    const salted = await this.#derive(preparedPassword(password), salt, rounds, ownTurn);
+    return printVerifier(verifierOf(salted, {rounds, salt: base64(salt)}));
   }
 
   /**
@@ -149,7 +158,7 @@ function tooMany(): Refusal {
 }
 
 /** What a stored text says; undefined for an empty one or a foreign format. */
-export function parseStored(text: string): Stored | undefined {
+function parseStored(text: string): Stored | undefined {
   const [name, roundsText, salt, hash, ...rest] = text.split('$');
   const rounds = Number(roundsText);
   if (name !== algorithm || salt === undefined || hash === undefined || rest.length > 0) {

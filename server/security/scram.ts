@@ -7,20 +7,13 @@
  *     client   c=biws,r=CLIENT+SERVER,p=PROOF
  *     server   v=SIGNATURE
  *
- * What is stored of a password (passwords.ts) is the salted password of the exchange, so every user
- * may log in by it. Who has stolen what is stored may too: whoever offers SCRAM to the outside
- * decides whether that is worth a second text beside each user.
+ * The server judges by what it stores for this alone (scram-verifier.ts), from which nobody makes a
+ * proof.
  */
-import {createHash, createHmac, timingSafeEqual} from 'node:crypto';
+import {timingSafeEqual} from 'node:crypto';
 import {Refusal} from '#server/base/errors.ts';
 import type {Principal} from './principal.ts';
-
-/** What is stored of a password, or stands for that of somebody who does not exist. */
-export interface SaltedPassword {
-  readonly rounds: number;
-  readonly salt: Uint8Array;
-  readonly key: Buffer;
-}
+import {hmac, type ScramVerifier, sha256} from './scram-verifier.ts';
 
 export interface ScramLoginOptions {
   /** Who logs in, where the protocol has told it before; it overrules what the client says. */
@@ -28,16 +21,16 @@ export interface ScramLoginOptions {
   /** Text without commas that nobody guesses. */
   readonly nonce: string;
   /** Answers something for every name, and the same for the same. @throws {Refusal} */
-  readonly saltedPasswordOf: (name: string) => SaltedPassword;
+  readonly verifierOf: (name: string) => ScramVerifier;
   /** Decides what a proof is worth. @throws {Refusal} */
   readonly decide: (name: string, isProven: boolean) => Promise<Principal>;
 }
 
-const bareForm = /^n=([^,]*),r=([\x21-\x2b\x2d-\x7e]+)$/;
+const bareForm = /^n=((?:[^,=]|=2C|=3D)*),r=([\x21-\x2b\x2d-\x7e]+)$/;
 
 interface Begun {
   readonly name: string;
-  readonly salted: SaltedPassword;
+  readonly verifier: ScramVerifier;
   /** What both have said so far. */
   readonly said: string;
   readonly nonce: string;
@@ -60,19 +53,18 @@ export class ScramLogin {
    * @throws {Refusal} `security.unauthenticated` for what is none, `security.locked`.
    */
   challenge(clientFirst: string): string {
-    const {nonce: own, user, saltedPasswordOf} = this.#options;
+    const {nonce: own, user, verifierOf} = this.#options;
     const [, head, asked, bare = ''] = /^([ny],([^,]*),)(.*)$/s.exec(clientFirst) ?? [];
     // Acting for another user, and binding to the channel, are not offered.
     if (head === undefined || asked !== '') throw malformed();
     const [, named = '', clientNonce = ''] = bareForm.exec(bare) ?? [];
     if (clientNonce === '') throw malformed();
     const name = user ?? named.replaceAll('=2C', ',').replaceAll('=3D', '=');
-    const salted = saltedPasswordOf(name);
+    const verifier = verifierOf(name);
     const nonce = `${clientNonce}${own}`;
-    const salt = Buffer.from(salted.salt).toString('base64');
-    const serverFirst = `r=${nonce},s=${salt},i=${salted.rounds}`;
+    const serverFirst = `r=${nonce},s=${verifier.salt},i=${verifier.rounds}`;
     const binding = Buffer.from(head, 'utf8').toString('base64');
-    this.#begun = {name, salted, said: `${bare},${serverFirst}`, nonce, binding};
+    this.#begun = {name, verifier, said: `${bare},${serverFirst}`, nonce, binding};
     return serverFirst;
   }
 
@@ -88,30 +80,21 @@ export class ScramLogin {
     this.#begun = undefined;
     const [, bare = '', proof = ''] = /^(.*),p=([A-Za-z0-9+/=]+)$/s.exec(clientFinal) ?? [];
     if (begun === undefined || bare !== `c=${begun.binding},r=${begun.nonce}`) throw malformed();
-    const {name, salted, said} = begun;
+    const {name, verifier, said} = begun;
     const whole = `${said},${bare}`;
-    const isProven = proves(Buffer.from(proof, 'base64'), salted.key, whole);
+    const isProven = proves(Buffer.from(proof, 'base64'), verifier.storedKey, whole);
     const principal = await this.#options.decide(name, isProven);
-    const signature = hmac(hmac(salted.key, 'Server Key'), whole);
+    const signature = hmac(verifier.serverKey, whole);
     return {principal, answer: `v=${signature.toString('base64')}`};
   }
 }
 
 /** The proof is the client's key under a signature that only who knows the password can make. */
-function proves(proof: Buffer, saltedPassword: Buffer, whole: string): boolean {
-  const stored = sha256(hmac(saltedPassword, 'Client Key'));
-  const signature = hmac(stored, whole);
+function proves(proof: Buffer, storedKey: Buffer, whole: string): boolean {
+  const signature = hmac(storedKey, whole);
   if (proof.length !== signature.length) return false;
   const clientKey = signature.map((byte, at) => byte ^ (proof[at] ?? 0));
-  return timingSafeEqual(sha256(clientKey), stored);
-}
-
-function hmac(key: Uint8Array, text: string): Buffer {
-  return createHmac('sha256', key).update(text, 'utf8').digest();
-}
-
-function sha256(bytes: Uint8Array): Buffer {
-  return createHash('sha256').update(bytes).digest();
+  return timingSafeEqual(sha256(clientKey), storedKey);
 }
 
 function malformed(): Refusal {

@@ -52,6 +52,7 @@ import {type DeriveKey, PasswordHasher} from './passwords.ts';
 import {differingFrom, fingerprintsOf, type SeededDocument, seededDocuments} from './seed.ts';
 import type {Principal} from './principal.ts';
 import type {ScramLogin} from './scram.ts';
+import {type ScramVerifier, verifierBeside} from './scram-verifier.ts';
 
 export interface SecurityOptions {
   readonly store: SecurityStore;
@@ -97,6 +98,7 @@ export class Security {
   readonly #holders = new WeakMap<Principal, Holder>();
   #access = new WeakMap<Principal, Map<string, DatabaseAccess>>();
   #lastChange: Promise<unknown> = Promise.resolve();
+  readonly #addingVerifier = new Set<string>();
 
   constructor(options: SecurityOptions) {
     const {clock, random, settings} = options;
@@ -110,6 +112,8 @@ export class Security {
     const users = {
       passwordHashOf: (name: string) => this.#users.get(name)?.passwordHash,
       principalOf: (name: string) => this.#principals.get(name),
+      scramVerifierOf: (name: string) => this.#verifierOf(name),
+      addVerifier: (name: string, password: string) => void this.addVerifier(name, password),
     };
     this.#checks = new CredentialChecks({...options, users, hasher: this.#hasher});
     const {loginMembers: members} = options;
@@ -352,14 +356,20 @@ export class Security {
     return (this.#users.get(rootName)?.passwordHash ?? '') !== '';
   }
 
-  /** Gives root its first password; does nothing when it has one. @throws {Refusal} */
+  /**
+   * Gives root its first password; does nothing when it has one. `addVerifier` is for whoever has
+   * time behind that.
+   *
+   * @throws {Refusal}
+   */
   async ensureRoot(password: string): Promise<void> {
     if (this.hasRoot) return;
     checkPassword(password);
     const passwordHash = await this.#hasher.hash(password);
     await this.#change(users => {
       const grants = users.get(rootName)?.grants ?? new Map([['*', ['admin']]]);
-      return new Map(users).set(rootName, {name: rootName, passwordHash, grants});
+      const root = {name: rootName, passwordHash, scramVerifier: undefined, grants};
+      return new Map(users).set(rootName, root);
     });
   }
 
@@ -377,10 +387,10 @@ export class Security {
     checkPassword(password);
     const grants = parseGrants(databases, 'user.invalid');
     if (this.#users.has(name)) throw exists(name);
-    const passwordHash = await this.#hasher.hash(password);
+    const stored = await this.#stored(password);
     await this.#change(users => {
       if (users.has(name)) throw exists(name);
-      return new Map(users).set(name, {name, passwordHash, grants});
+      return new Map(users).set(name, {name, ...stored, grants});
     });
   }
 
@@ -393,14 +403,50 @@ export class Security {
     const {password, databases} = change;
     if (password !== undefined) checkPassword(password);
     const granted = databases === undefined ? undefined : parseGrants(databases, 'user.invalid');
-    const passwordHash = password === undefined ? undefined : await this.#hasher.hash(password);
+    const stored = password === undefined ? undefined : await this.#stored(password);
     await this.#change(users => {
       const user = users.get(name);
       if (!user) throw missing(name);
-      const grants = granted ?? user.grants;
-      const changed = {name, passwordHash: passwordHash ?? user.passwordHash, grants};
+      const changed = {...user, ...stored, grants: granted ?? user.grants};
       return new Map(users).set(name, changed);
     });
+  }
+
+  #verifierOf(name: string): ScramVerifier | undefined {
+    const {passwordHash = '', scramVerifier} = this.#users.get(name) ?? {};
+    return verifierBeside(passwordHash, scramVerifier);
+  }
+
+  /** What is kept of a password. */
+  async #stored(password: string): Promise<Pick<User, 'passwordHash' | 'scramVerifier'>> {
+    const passwordHash = await this.#hasher.hash(password);
+    return {passwordHash, scramVerifier: await this.#hasher.scramVerifier(password, passwordHash)};
+  }
+
+  /**
+   * Gives somebody who has none what logins by SCRAM-SHA-256 are judged by. A user of an earlier
+   * release has none until the password is shown to a server that may write it; where it cannot be
+   * written (another member leads, the server ends), the next time is as good.
+   *
+   * @param password - That of the user.
+   */
+  async addVerifier(name: string, password: string): Promise<void> {
+    const passwordHash = this.#users.get(name)?.passwordHash;
+    const isThere = passwordHash === undefined || this.#verifierOf(name) !== undefined;
+    if (isThere || this.#addingVerifier.has(name)) return;
+    this.#addingVerifier.add(name);
+    try {
+      const scramVerifier = await this.#hasher.scramVerifier(password, passwordHash);
+      await this.#change(users => {
+        const user = users.get(name);
+        if (user?.passwordHash !== passwordHash) throw missing(name);
+        return new Map(users).set(name, {...user, scramVerifier});
+      });
+    } catch {
+      // As said above: without a verifier all else goes on.
+    } finally {
+      this.#addingVerifier.delete(name);
+    }
   }
 
   /** @throws {Refusal} `user.missing`, `user.invalid` for root. */

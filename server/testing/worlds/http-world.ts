@@ -161,6 +161,7 @@ async function openWorld(
 ): Promise<ServiceWorld> {
   const world = await ServiceWorld.open(settings, {clock});
   await world.security.ensureRoot(rootPassword);
+  await world.security.addVerifier('root', rootPassword);
   const anna = {name: 'anna', password: 'anna-pass', databases: {db: ['admin']}};
   await world.security.createUser(anna);
   return world;
