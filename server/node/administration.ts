@@ -17,7 +17,7 @@ import type {Administration, ServerIdentity} from '#server/session/administratio
 import {languages} from '#server/session/languages/front-ends.ts';
 import type {ExecutorFigures} from '#server/session/connections/service-figures.ts';
 import type {SessionService} from '#server/session/service.ts';
-import {uuidOf} from '#server/platform/uuid.ts';
+import {uuidOf} from '#server/base/uuid.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import {logSyncs} from './commit/log-syncs.ts';
 import type {KeptSettings} from './kept-settings.ts';

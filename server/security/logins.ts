@@ -8,7 +8,7 @@
 import {rootName} from '#server/access/users.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
-import {uuidOf} from '#server/platform/uuid.ts';
+import {uuidOf} from '#server/base/uuid.ts';
 
 /** One row of the list of logins; times in milliseconds since 1970. */
 export interface Login {

@@ -19,7 +19,7 @@ import type {SecureContextOptions} from 'node:tls';
 import {assert} from '#server/base/assert.ts';
 import type {Ports} from '#server/base/setting-row.ts';
 import type {Figures} from '#server/monitoring/figures.ts';
-import {uuidOf} from '#server/platform/uuid.ts';
+import {uuidOf} from '#server/base/uuid.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {Acceptors} from '#server/listeners/acceptors.ts';
 import type {ListenAddress, ProtocolServer} from '#server/listeners/stream-listener.ts';

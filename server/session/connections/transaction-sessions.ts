@@ -19,7 +19,7 @@ import type {KeptHolder, KeptMemory} from '../kept-memory.ts';
 import {rootName} from '#server/access/users.ts';
 import {KeptVariables} from '../programs/kept-variables.ts';
 import type {ClientConnection, RunningTransaction} from '../session.ts';
-import {uuidOf} from '#server/platform/uuid.ts';
+import {uuidOf} from '#server/base/uuid.ts';
 
 const tombstonesMax = 10_000;
 const lockWaitMs = 5_000;

@@ -4,7 +4,8 @@
  *
  * The table is the rule: tidy.ts holds the real imports against it, so the map cannot lie. Columns
  * are the folder, what lives there, and the folders it may import, by name; `everything` and
- * `nothing` stand for themselves. `base` is open to all and is not named.
+ * `nothing` stand for themselves. Of `types of platform` no code is imported. `base` is open to all
+ * and is not named.
  */
 import {assert} from '#server/base/assert.ts';
 
@@ -13,11 +14,15 @@ export interface FolderRule {
   /** No I/O, no clock, no chance, no process. */
   readonly pure: boolean;
   readonly mayImport: ReadonlySet<string> | 'everything';
+  /** Folders among them of which it imports types, and no code. */
+  readonly typesOnly: ReadonlySet<string>;
   /** Imported by tests only. */
   readonly testsOnly: boolean;
 }
 
 const HEADER = /^\|\s*folder\s*\|[^|]*\|\s*may import\s*\|\s*$/m;
+
+const TYPES_OF = /\btypes of (?=([a-z0-9/-]+))/g;
 
 /** The rules by folder, in the table's order. */
 export function readFolderTable(markdown: string): ReadonlyMap<string, FolderRule> {
@@ -34,7 +39,8 @@ export function readFolderTable(markdown: string): ReadonlyMap<string, FolderRul
       rules.set(folder, {
         folder,
         pure: name.includes('**pure**'),
-        mayImport: readImports(imports, folder, rules),
+        mayImport: readImports(imports.replaceAll(TYPES_OF, ''), folder, rules),
+        typesOnly: new Set(Array.from(imports.matchAll(TYPES_OF), ([, from = '']) => from)),
         testsOnly: imports.includes('tests only'),
       });
     }

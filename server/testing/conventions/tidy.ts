@@ -279,7 +279,7 @@ function purityViolations(file: Examined, folders: Tree['folders']): Violation[]
 function importViolations(file: Examined, folders: Tree['folders']): Violation[] {
   const {path, folder, isTest} = file;
   const found: Violation[] = [];
-  for (const {specifier, line, sideEffect} of file.imports) {
+  for (const {specifier, line, sideEffect, typeOnly} of file.imports) {
     const add = (rule: TidyRule, message: string): void => {
       found.push({rule, path, line, message});
     };
@@ -298,7 +298,7 @@ function importViolations(file: Examined, folders: Tree['folders']): Violation[]
       add('import-form', `'${specifier}' is in the same folder: write it relatively`);
     }
     if (!isTest && folder !== undefined) {
-      const refusal = edgeRefusal({from: path, folder, target, other}, folders);
+      const refusal = edgeRefusal({from: path, folder, target, other, typeOnly}, folders);
       if (refusal) add(refusal.rule, refusal.message);
     }
   }
@@ -322,10 +322,11 @@ interface Edge {
   readonly folder: string;
   readonly target: string;
   readonly other: string | undefined;
+  readonly typeOnly: boolean;
 }
 
 function edgeRefusal(
-  {from, folder, target, other}: Edge,
+  {from, folder, target, other, typeOnly}: Edge,
   folders: Tree['folders'],
 ): {rule: TidyRule; message: string} | undefined {
   const rule = folders.get(folder);
@@ -338,6 +339,9 @@ function edgeRefusal(
   if (rule.mayImport !== 'everything') {
     const open = other === 'base' || rule.mayImport.has(other);
     if (!open) return {rule: 'folder-edge', message: `${folder} may not import ${other}`};
+    if (rule.typesOnly.has(other) && !typeOnly) {
+      return {rule: 'folder-edge', message: `${folder} may import types alone of ${other}`};
+    }
     const depth = target.split('/').length;
     const publicDepth = 3 + (FAMILIES.has(other) ? 1 : 0);
     if (depth > publicDepth) {

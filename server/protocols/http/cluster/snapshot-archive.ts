@@ -1,15 +1,13 @@
 /**
  * GET `/ha/snapshot/{database}`: one database as a ZIP archive, from the leader and for members.
  *
- * The files lie in it as in the checkpoint, and behind them `manifest.json` says what they are:
- * an archive without it is not whole. Members themselves take files one by one, which can be cut
- * off and gone on with (snapshots.ts, note 20).
+ * Members themselves take files one by one, which can be cut off and gone on with (snapshots.ts,
+ * note 20).
  * Source: docs/cluster.md.
  */
-import {crc32} from 'node:zlib';
-import {ZipHeaders} from '#server/platform/zip-headers.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
+import {type ArchivedFile, SnapshotArchive} from '#server/cluster/snapshot-archive.ts';
 import {byMember, requireLeader} from './cluster-call.ts';
 import type {Exchange} from '../message/exchange.ts';
 import type {Route} from '../router.ts';
@@ -20,14 +18,6 @@ export const snapshotArchiveRoutes: readonly Route[] = [
   {path: '/ha/snapshot/{database}/checksums', operations: {GET: byMember(tellChecksums)}},
 ];
 
-const manifestName = 'manifest.json';
-
-interface ArchivedFile {
-  readonly name: string;
-  readonly size: number;
-  readonly crc: number;
-}
-
 async function sendArchive(exchange: Exchange, cluster: Cluster): Promise<void> {
   const [, , database = ''] = exchange.segments;
   await withFiles(exchange, cluster, async (names, send) => {
@@ -35,16 +25,9 @@ async function sendArchive(exchange: Exchange, cluster: Cluster): Promise<void> 
       'Content-Disposition',
       `attachment; filename*=UTF-8''${encodeURIComponent(database)}-snapshot.zip`,
     ]);
-    const archive = new ZipHeaders();
-    const files: ArchivedFile[] = [];
-    for (const name of names) {
-      const file = await send(name, (bytes, checksum) => archive.stored({name, bytes, checksum}));
-      files.push(file);
-    }
-    const manifest = Buffer.from(JSON.stringify({version: 1, files}));
-    const facts = {bytes: manifest.length, checksum: crc32(manifest)};
-    const header = archive.stored({name: manifestName, ...facts});
-    await exchange.endStream(Buffer.concat([header, manifest, archive.end()]));
+    const archive = new SnapshotArchive();
+    for (const name of names) await send(name, file => archive.begin(file));
+    await exchange.endStream(archive.end());
   });
 }
 
@@ -59,7 +42,7 @@ async function tellChecksums(exchange: Exchange, cluster: Cluster): Promise<void
 /** Takes a file in hand: writes header and bytes where there is a header, and tells what it is. */
 type Send = (
   name: string,
-  header: ((size: number, crc: number) => Buffer) | undefined,
+  header: ((file: ArchivedFile) => Buffer) | undefined,
 ) => Promise<ArchivedFile>;
 
 /** Holds a snapshot while `work` goes through the files of the database. */
@@ -89,15 +72,16 @@ async function withFiles(
 async function sendFile(
   exchange: Exchange,
   {hold, id, name}: {readonly hold: string; readonly id: number; readonly name: string},
-  header: ((size: number, crc: number) => Buffer) | undefined,
+  header: ((file: ArchivedFile) => Buffer) | undefined,
 ): Promise<ArchivedFile> {
   const content = await snapshotsIn(exchange).open(hold, id, name);
   if (content === undefined) throw new Refusal('database.operation', 'the snapshot was let go of');
   try {
     const crc = await content.checksum();
     const {bytes: size} = content;
-    if (header === undefined) return {name, size, crc};
-    await sent(exchange, header(size, crc));
+    const file = {name, size, crc};
+    if (header === undefined) return file;
+    await sent(exchange, header(file));
     const piece = Buffer.allocUnsafe(pieceBytes);
     for (let at = 0; at < size; ) {
       const count = await content.read(piece, at);
@@ -105,7 +89,7 @@ async function sendFile(
       await sent(exchange, piece.subarray(0, count));
       at += count;
     }
-    return {name, size, crc};
+    return file;
   } finally {
     await content.close();
   }

@@ -1,7 +1,6 @@
-/** Random UUIDs (version 4, RFC 9562) from the platform's randomness. */
-import type {Random} from './clock.ts';
+/** Random UUIDs (version 4, RFC 9562) from randomness that is given. */
 
-export function uuidOf(random: Random): string {
+export function uuidOf(random: {fill(bytes: Uint8Array): void}): string {
   const bytes = new Uint8Array(16);
   random.fill(bytes);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
