@@ -1,5 +1,7 @@
 /** What a protocol gets from the service it stands on, shown by the smallest one there can be. */
 import assert from 'node:assert/strict';
+import {readFileSync} from 'node:fs';
+import {join} from 'node:path';
 import {test} from 'node:test';
 import {eventually} from '../time/eventually.ts';
 import {type Fields, login, places} from './line-world.ts';
@@ -9,9 +11,15 @@ const many = {
   language: 'cypher',
 };
 
+test('the protocol is small', () => {
+  const text = readFileSync(join(import.meta.dirname, 'line-protocol.ts'), 'utf8');
+  const lines = text.trimEnd().split('\n').length;
+  assert.ok(lines <= 150, `${lines} lines`);
+});
+
 for (const [place, open] of Object.entries(places)) {
   test(`all that a protocol needs is there at ${place}`, async () => {
-    const {client} = await open();
+    const {client, forwarded} = await open();
     const one = client();
     assert.equal((await one.ask('run', {text: 'SELECT 1'}))['refused'], 'security.unauthenticated');
     const wrong = await one.ask('login', {...login, password: 'wrong-password'});
@@ -40,6 +48,23 @@ for (const [place, open] of Object.entries(places)) {
     const {'@rid': rid, n} = made['record'] as Fields;
     assert.equal(n, 9);
     assert.deepEqual(await one.event(), {event: 'create', type: 'Person'});
+    const changed = (await one.ask('update', {rid, values: {n: 10}}))['record'] as Fields;
+    assert.equal(changed['n'], 10);
+    assert.deepEqual(await one.event(), {event: 'update', type: 'Person'});
+    assert.deepEqual((await one.ask('get', {rid}))['record'], changed);
+    for (const [end, count] of [
+      ['rollback', 0],
+      ['commit', 1],
+    ] as const) {
+      const {transaction} = await one.ask('begin');
+      await one.ask('insert', {type: 'Person', values: {n: 77}, transaction});
+      assert.equal((await one.ask(end, {transaction}))['done'], true);
+      const found = await one.ask('run', {text: 'SELECT FROM Person WHERE n = 77'});
+      assert.equal(found['refused'], undefined);
+      const cursor = one.lastId;
+      assert.equal(((await one.ask('next', {cursor, rows: 9}))['rows'] as []).length, count, end);
+    }
+    assert.deepEqual(await one.event(), {event: 'create', type: 'Person'});
     assert.equal((await one.ask('delete', {rid}))['deleted'], true);
     assert.deepEqual(await one.event(), {event: 'delete', type: 'Person'});
 
@@ -53,6 +78,9 @@ for (const [place, open] of Object.entries(places)) {
     assert.equal((await lina.ask('list databases'))['answer'], '[]');
     assert.equal((await lina.ask('drop database db1'))['refused'], 'security.root-only');
     assert.equal((await lina.ask('run', {text}))['refused'], 'security.denied');
+    // The member carries out what only reads, and has the leader do everything else.
+    const done = ['administer', 'begin', 'commit', 'load', 'rollback', 'run'];
+    assert.deepEqual([...forwarded()].sort(), place === 'a follower' ? done : []);
   });
 
   test(`a commit at ${place} is waited for no longer than its time`, async () => {

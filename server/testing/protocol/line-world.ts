@@ -3,6 +3,7 @@ import {once} from 'node:events';
 import {type AddressInfo, connect, type Socket} from 'node:net';
 import {createInterface} from 'node:readline';
 import {resolveSettings} from '#server/base/setting-values.ts';
+import type {LeaderChannel} from '#server/forwarding/leader-channel.ts';
 import {HealthMonitor} from '#server/monitoring/health-monitor.ts';
 import {ServerEvents} from '#server/monitoring/server-events.ts';
 import {MetricsDump} from '#server/monitoring/metrics-dump.ts';
@@ -54,13 +55,23 @@ export class LineClient {
   }
 
   async ask(what: string, fields: Fields = {}): Promise<Fields> {
-    const id = String(++this.#id);
-    this.#socket.write(`${JSON.stringify({id, do: what, database: 'db1', ...fields})}\n`);
+    void this.send(what, fields);
+    return this.answer();
+  }
+
+  /** The answer to the last request; events that come before it are kept. */
+  async answer(): Promise<Fields> {
+    const id = this.lastId;
     for (;;) {
       const answer = await this.#read();
       if (answer['id'] === id) return {...answer, id: undefined};
       this.#events.push(answer);
     }
+  }
+
+  /** What the last request was called, and its cursor is. */
+  get lastId(): string {
+    return String(this.#id);
   }
 
   async event(): Promise<Fields> {
@@ -92,6 +103,8 @@ export interface LineWorld {
   /** What clients have open, on this server and where it has things done. */
   readonly load: () => LineLoad & Opened;
   readonly client: () => LineClient;
+  /** Kinds of calls that the leader was asked for. */
+  readonly forwarded: () => ReadonlySet<string>;
 }
 
 const platform = {
@@ -159,6 +172,7 @@ export async function singleServer(): Promise<LineWorld> {
   await world.database(schema);
   const {service, security, engine} = world;
   await security.ensureRoot(rootPassword);
+  await security.addVerifier('root', rootPassword);
   const administration = new ServerAdministration({
     ...platform,
     engine,
@@ -175,7 +189,8 @@ export async function singleServer(): Promise<LineWorld> {
     shutdown: () => {},
   });
   const {client, opened} = await listening({...platform, service, security, administration});
-  return {client, load: () => ({...sumOf(service.load), ...opened()})};
+  const forwarded = (): ReadonlySet<string> => new Set();
+  return {client, load: () => ({...sumOf(service.load), ...opened()}), forwarded};
 }
 
 /** A member that does not lead, in front of the same store as the one that does. */
@@ -203,11 +218,27 @@ export async function follower(): Promise<LineWorld> {
     authorities: () => [],
   });
   closing(ways.channel);
+  const forwarded = callsOver(ways.channel);
   const {service, commands} = ways;
   const {administration} = leader;
   const parts = {...platform, service, security, administration, commands};
   const {client, opened} = await listening(parts);
-  return {client, load: () => ({...sumOf(own.load, world.service.load), ...opened()})};
+  const load = (): LineLoad & Opened => ({...sumOf(own.load, world.service.load), ...opened()});
+  return {client, load, forwarded: () => forwarded};
+}
+
+/** Kinds of the calls that go over a channel from now on. */
+function callsOver(channel: LeaderChannel): ReadonlySet<string> {
+  const kinds = new Set<string>();
+  const [ask, open] = [channel.ask.bind(channel), channel.open.bind(channel)];
+  const noted = (callIn: Parameters<LeaderChannel['ask']>[0]) => (restMs: number | undefined) => {
+    const call = callIn(restMs);
+    kinds.add(call.kind);
+    return call;
+  };
+  channel.ask = (callIn, options) => ask(noted(callIn), options);
+  channel.open = (callIn, options) => open(noted(callIn), options);
+  return kinds;
 }
 
 function sumOf(...loads: readonly LineLoad[]): LineLoad {

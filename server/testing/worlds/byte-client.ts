@@ -63,6 +63,15 @@ export class ByteClient {
     return rest;
   }
 
+  /** Resolves when so much has come that was not taken, or the connection ended. */
+  async received(characters: number): Promise<void> {
+    while (this.#received.length < characters && !this.#isEnded) {
+      await new Promise<void>(resolve => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
   get isEnded(): boolean {
     return this.#isEnded;
   }
