@@ -3,7 +3,8 @@
  *
  * Point reads of a few clients, alone and beside 5,000 connections that say nothing and 500 that
  * have sent half a head; how much memory the crowd takes, and whether all of it is gone by its
- * deadline. Then the same reads beside 32 clients who guess passwords without a pause.
+ * deadline. The same reads beside 32 clients who guess passwords without a pause, from one address
+ * and from as many.
  */
 import {connect, type Socket} from 'node:net';
 import {startSvc} from '../peers/svc.ts';
@@ -43,7 +44,7 @@ export async function crowd(report: Report, options: BenchOptions): Promise<void
     });
     await svc.client.batch(database, lines.join(''));
     await warmUp(() => reads(svc, options), {secondsMin: 4, secondsMax: 12});
-    await besideGuesses(svc, report, options);
+    for (const apart of [false, true]) await besideGuesses(svc, report, options, apart);
     await besideConnections(svc, report, options);
   } finally {
     await svc.dispose();
@@ -70,15 +71,20 @@ async function rounds(target: Target, options: BenchOptions): Promise<number[]> 
   return slow;
 }
 
-async function besideGuesses(svc: Target, report: Report, options: BenchOptions): Promise<void> {
+async function besideGuesses(
+  svc: Target,
+  report: Report,
+  options: BenchOptions,
+  apart: boolean,
+): Promise<void> {
   const alone = await rounds(svc, options);
   const {host, port} = svc.address;
-  const guessing = guess({url: `http://${host}:${port}`, guessers});
+  const guessing = guess({url: `http://${host}:${port}`, guessers, apart});
   const beside = await rounds(svc, options);
   const answers = await guessing.end();
   report.add({
     class: 'crowd',
-    point: `p99 beside ${guessers} who guess passwords`,
+    point: `p99 beside ${guessers} who guess passwords${apart ? ' from as many addresses' : ''}`,
     unit: 'ms',
     ours: beside,
     peer: 'alone',

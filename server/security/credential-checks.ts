@@ -54,8 +54,8 @@ const renewedMs = 10_000;
 /** Guesses at API tokens are counted by as much of them. */
 const tokenPrefixLength = 11;
 
-/** Two a second for one address: what they take of others must not be felt. */
-const paceOfRefusals: Pace = {gapMs: 50, gapOfAskerMs: 500, waitMsMax: 15_000};
+/** Two a second for one address, five for all: what they take of others must not be felt. */
+const paceOfRefusals: Pace = {gapMs: 200, gapOfAskerMs: 500, waitMsMax: 15_000};
 
 export class CredentialChecks {
   readonly #options: CredentialChecksOptions;
