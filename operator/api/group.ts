@@ -33,11 +33,11 @@ export const labels = {
   cluster: `${GROUP}/cluster`,
   role: `${GROUP}/role`,
   ordinal: `${GROUP}/ordinal`,
-  /** On a claim of a member that was scaled away: its data are those of a former member. */
+  /** Marks a claim of a member that was scaled away: its data are those of a former member. */
   orphaned: `${GROUP}/orphaned`,
-  /** On a claim: the port in the names of the members whose data it holds. */
+  /** Says on a claim which port the names of the members have whose data it holds. */
   raftPort: `${GROUP}/raft-port`,
-  /** On a SvcBackup: the schedule that asked for it. */
+  /** Names on a SvcBackup the schedule that asked for it. */
   schedule: `${GROUP}/schedule`,
 } as const;
 
@@ -58,11 +58,11 @@ export const annotations = {
   retryRecovery: `${GROUP}/retry-recovery`,
   /** Any text: a new one replaces the authority of the cluster's certificates. */
   renewAuthority: `${GROUP}/renew-authority`,
-  /** On a pod, `true`: replace this member together with its volumes. */
+  /** `true` on a pod: replace this member together with its volumes. */
   replace: `${GROUP}/replace`,
-  /** On a pod template: what the pods were made from. */
+  /** Says on a pod template what the pods were made from. */
   templateHash: `${GROUP}/template-hash`,
-  /** On what the operator applies: what it was made from; it writes only where that differs. */
+  /** Says what an object was made from; the operator writes it only where that differs. */
   objectHash: `${GROUP}/object-hash`,
 } as const;
 

@@ -36,7 +36,7 @@ export interface BackupDecision {
   readonly spec: BackupSpec | undefined;
   /** To be asked for now: the status with them under way is written first. */
   readonly begin: readonly string[];
-  /** Under way and waited for by nobody: their archives are looked up. */
+  /** Runs under way that nobody waits for: their archives are looked up. */
   readonly lookUp: readonly DatabaseRun[];
   readonly status: BackupStatus;
   readonly condition: NewCondition;

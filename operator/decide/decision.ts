@@ -9,7 +9,7 @@ import type {Told} from '#operator/api/reasons.ts';
 import type {AuthorityPhase} from '#operator/objects/certificates.ts';
 import type {TokenPhase} from '#operator/objects/tokens.ts';
 
-/** Under whom a change of the members was decided: it is made under no other. */
+/** The leader under whom a change of the members was decided: it is made under no other. */
 export interface Under {
   readonly leader: string;
   readonly term: number;
@@ -91,6 +91,6 @@ export interface Decision {
   readonly actions: readonly Action[];
   readonly status: ClusterStatus;
   readonly events: readonly Told[];
-  /** After which the cluster is looked at again if nothing wakes anybody before. */
+  /** The time after which the cluster is looked at again if nothing wakes anybody before. */
   readonly recheckMs: number;
 }

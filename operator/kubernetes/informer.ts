@@ -136,7 +136,7 @@ export class Informer {
     this.#synced.resolve();
   }
 
-  /** Until the server ends the stream, or the next list is due. */
+  /** Ends when the server ends the stream, or when the next list is due. */
   async #watch(): Promise<void> {
     const {api, scope, timers, clock} = this.#options;
     const stop = new AbortController();

@@ -81,7 +81,7 @@ export class KeyQueue {
     this.#delayed.set(key, {at, cancel});
   }
 
-  /** After a failure: later with each one of this key, and no faster than all keys together may. */
+  /** Adds a key that failed: later each time, and no faster than all keys together may. */
   addRateLimited(key: Key): void {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);

@@ -10,7 +10,7 @@ import {CONFIG_FILE, settingsOf} from './settings.ts';
 /** Ordinals of those who began the cluster, on the ConfigMap: a status can be lost. */
 export const INITIAL_ANNOTATION = 'svc.io/initial-members';
 
-/** On the ConfigMap, `true`: what `bootstrap.recovery` says is done, and means nothing any more. */
+/** `true` on the ConfigMap: what `bootstrap.recovery` says is done, and means nothing any more. */
 const RECOVERED_ANNOTATION = 'svc.io/recovered';
 
 export function configMap(

@@ -10,7 +10,7 @@ import {names, ownedMeta} from './names.ts';
 export const tokenPhases = ['single', 'joined', 'turned'] as const;
 export type TokenPhase = (typeof tokenPhases)[number];
 
-/** On the Secret with the tokens: how often it was written, and of which round it is. */
+/** Says on the Secret with the tokens how often it was written, and of which round it is. */
 const TOKEN_STEP_ANNOTATION = 'svc.io/token-step';
 const TOKEN_PHASE_ANNOTATION = 'svc.io/token-phase';
 /** Key of that Secret: a token a line. */

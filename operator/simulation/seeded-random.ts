@@ -26,7 +26,7 @@ export class SeededRandom implements Random {
     for (let index = 0; index < target.length; index++) target[index] = this.u32() & 255;
   }
 
-  /** From 0 to `count` - 1. */
+  /** A number from 0 to `count` - 1. */
   below(count: number): number {
     return this.u32() % count;
   }

@@ -67,7 +67,7 @@ export const leaseRules: readonly AccessRule[] = [
   },
 ];
 
-/** With a ClusterRole only: whether a node is gone. */
+/** Rules that only a ClusterRole can have: whether a node is gone. */
 export const nodeRules: readonly AccessRule[] = [
   {apiGroups: [''], resources: ['nodes'], verbs: ['get']},
 ];

@@ -25,7 +25,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** Until it holds; what never does fails the test by its own time limit. */
+/** Waits until it holds; what never does fails the test by its own time limit. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await pause(50);
 }

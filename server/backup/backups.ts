@@ -74,7 +74,7 @@ export interface ListedArchive {
   readonly at: number | undefined;
 }
 
-/** Since the start. */
+/** Counts since the start. */
 export interface BackupCounts {
   readonly running: number;
   readonly completed: number;

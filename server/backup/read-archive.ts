@@ -126,7 +126,7 @@ function checkPlaces(entries: readonly Entry[]): void {
   }
 }
 
-/** Without the name and what follows it. */
+/** The header of a file without its name and what follows it. */
 const localHeaderBytes = 30;
 
 async function readManifest(

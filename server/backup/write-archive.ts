@@ -56,7 +56,7 @@ export interface ArchiveMeans {
   readonly pause: (ms: number) => Promise<void>;
   /** Resolves when the next piece may be taken, by what else there is to do (pace.ts). */
   readonly giveWay: () => Promise<void>;
-  /** On another thread; called so often at once as the order has threads. */
+  /** Deflates on another thread; called so often at once as the order has threads. */
   readonly deflate: Deflate;
 }
 

@@ -13,7 +13,7 @@ export interface Chance {
 }
 
 export interface RetryPolicy {
-  /** Before the second try. */
+  /** The delay before the second try. */
   readonly firstMs: number;
   /** No delay is longer, but for what `around` adds. */
   readonly mostMs: number;

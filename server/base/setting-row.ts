@@ -10,7 +10,7 @@ interface Common {
   readonly scope?: 'database';
   /** A change takes effect without a restart. */
   readonly dynamic?: true;
-  /** Never shown, logged or returned. */
+  /** Its value is never shown, logged or returned. */
   readonly secret?: true;
 }
 

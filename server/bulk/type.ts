@@ -22,7 +22,7 @@ export interface BulkProperty {
   readonly shortcut: Shortcut;
   readonly integerMin: number;
   readonly integerMax: number;
-  /** Until a commit has stored the name. */
+  /** True until a commit has stored the name. */
   isNew: boolean;
   /** False for names beyond the first thousands: `seenBy` tells nothing of them. */
   readonly isKept: boolean;

@@ -37,7 +37,7 @@ export interface EdgeChoice {
   readonly direction: EdgeDirection;
   /** Subtypes are named too; undefined stands for every type. */
   readonly types: ReadonlySet<number> | undefined;
-  /** Only edges whose far ends lie in such buckets. */
+  /** Passes only edges whose far ends lie in such buckets. */
   readonly ends?: ((bucket: number) => boolean) | undefined;
 }
 

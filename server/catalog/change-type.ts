@@ -231,7 +231,7 @@ export interface HasRecords {
   readonly hasRecords: boolean;
 }
 
-/** With another number of buckets values lead to other ones. */
+/** Changes the buckets of a type; with another number of them values lead to other ones. */
 function withBuckets(
   type: CatalogType,
   bucketIds: readonly number[],

@@ -49,7 +49,7 @@ export type BucketSelection =
 export interface EdgeTraits {
   /** No record, no properties: only adjacency keys. */
   readonly lightweight: boolean;
-  /** At most one edge from one vertex to another. */
+  /** The type allows at most one edge from one vertex to another. */
   readonly unique: boolean;
   /** Found from its start only: nothing is written at its end. */
   readonly unidirectional: boolean;
@@ -58,7 +58,7 @@ export interface EdgeTraits {
 /** When a materialized view comes up to date by itself. */
 export type ViewRefresh =
   | {readonly kind: 'manual'}
-  /** With every commit that concerns it. */
+  /** Every commit that concerns the view changes it. */
   | {readonly kind: 'incremental'}
   | {readonly kind: 'periodic'; readonly everyMs: number};
 
@@ -135,7 +135,7 @@ export interface IndexDefinition {
 
 /** A function of the database's own; statements of every language call it by its name. */
 export interface FunctionDefinition {
-  /** With its library: `lib.fn`. */
+  /** The name with its library: `lib.fn`. */
   readonly name: string;
   readonly language: 'sql' | 'opencypher' | 'js';
   readonly parameters: readonly string[];

@@ -13,9 +13,9 @@ import {Catalog} from './catalog.ts';
 import {type CatalogData, emptyCatalogData} from './definition.ts';
 import type {DeclaredFamilies} from './index-families.ts';
 
-/** Since there are functions and triggers. */
+/** The format since there are functions and triggers. */
 const format = 2;
-/** Before. */
+/** The format before that. */
 const formatBefore = 1;
 /** Marks a database whose records may hold compressed values: older releases must refuse it. */
 const formatCompressing = 3;

@@ -74,7 +74,7 @@ export function sparseProperties(type: CatalogType, properties: readonly IndexPr
 const similarities = ['COSINE', 'DOT_PRODUCT', 'EUCLIDEAN'] as const;
 const quantizations = ['NONE', 'INT8', 'BINARY', 'PRODUCT'] as const;
 
-/** Only its default: the machinery that it tunes in the reference is not needed here. */
+/** Takes its default alone: the machinery that it tunes elsewhere is not needed here. */
 const unused: OptionRule = {kind: 'whole', default: -1, min: -1, max: -1};
 
 export const dimensionsMax = 65_536;

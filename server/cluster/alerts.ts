@@ -231,7 +231,7 @@ function lagging({state, replicaStatus}: AlertInput): readonly ClusterAlert[] {
   ];
 }
 
-/** On a leader: the loss of one more member would stop the writes. */
+/** Tells a leader that the loss of one more member would stop the writes. */
 function thinQuorum(state: ClusterState): readonly ClusterAlert[] {
   const voters = voterCount(state);
   if (!state.isLeader || voters === 1) return [];

@@ -216,6 +216,6 @@ export interface Cluster {
   removePeer(id: string, force: boolean): Promise<void>;
   /** Resolves with the new leader's id. Without `to` the fittest one is chosen. */
   transferLeadership(to: string | undefined, timeoutMs: number): Promise<string>;
-  /** On a follower: throws its copy of a database away and takes the leader's. */
+  /** Has a follower throw its copy of a database away and take the leader's. */
   resync(database: string): Promise<void>;
 }

@@ -24,9 +24,9 @@ export const noTroubles: LocalHealth = {
 
 /** Sees what stands still. */
 export class StallDetector {
-  /** Since when no leader is known, in which term. */
+  /** The moment since which no leader is known, and the term. */
   #leaderless: {readonly since: number; readonly term: number} | undefined;
-  /** Since when it is behind at this entry. */
+  /** The moment since which it is behind at this entry. */
   #behind: {readonly since: number; readonly index: number} | undefined;
   #troubles: Omit<LocalHealth, 'givenUp'> = noTroubles;
 

@@ -61,7 +61,7 @@ export class ReplicaRepairPolicy {
   #attempts: ReadonlyMap<string, Attempts> = new Map();
   /** Not before is the leadership offered again. */
   #handOverAt = Number.NEGATIVE_INFINITY;
-  /** Since when it is behind, and how far it was then. */
+  /** The moment since which it is behind, and how far it was then. */
   #stale: {readonly since: number; readonly lag: number} | undefined;
   /** When the resync that is under way was told of last. */
   #toldAt: number | undefined;

@@ -39,7 +39,7 @@ export interface About {
 
 /** The process as a command sees it. */
 export interface RunContext {
-  /** Without the program's name. */
+  /** The words behind the program's name. */
   readonly argv: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: Input;

@@ -29,7 +29,7 @@ export interface EngineLog extends CommitLog {
   settled(): Promise<void>;
   /** Takes nothing more; what waits is inFlight. */
   fail(reason: string): void;
-  /** After `settled`: no entry reaches the pipe any more. */
+  /** Called after `settled`: no entry reaches the pipe any more. */
   close(): Promise<void>;
 }
 

@@ -66,7 +66,7 @@ export interface EngineOptions extends Partial<DataPaths> {
   readonly logger: Logger;
   readonly stores: StoreFactory;
   readonly settings: EngineSettings;
-  /** On threads (node/commit/commit-threads.ts), or on one (node/commit/commit-tasks.ts). */
+  /** Starts it on threads (commit/commit-threads.ts), or on one (commit/commit-tasks.ts). */
   readonly startPipe: (parts: PipeParts) => CommitPipeline;
   /** Set for a member of a cluster; undefined: the server has a log of its own. */
   readonly memberLog?: MemberLogOpener;

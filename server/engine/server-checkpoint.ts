@@ -57,7 +57,7 @@ export async function captureServer(
   }
 }
 
-/** Like a database after a start (Applier.copy), the state may be ahead of what is applied. */
+/** A state may be ahead of what is applied, like a database after a start (Applier.copy). */
 function behind({index}: ServerState, applied: LogIndex): string | undefined {
   if (index <= applied) return undefined;
   return `the log is read again up to entry ${applied} of ${index}, try again`;

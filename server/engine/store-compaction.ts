@@ -43,7 +43,7 @@ export interface Compacted {
   readonly bytesAfter: number;
 }
 
-/** Between two looks at the signal. */
+/** The time between two looks at the signal. */
 const lookMs = 20;
 
 /**

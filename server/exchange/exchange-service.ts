@@ -135,7 +135,7 @@ export class ExchangeService implements Transfers {
     return valuesOf([...head, ...from, ['result', 'OK'], ...facts]);
   }
 
-  /** Into a database that is there: what is committed before a failure stays. */
+  /** Imports into a database that is there: what is committed before a failure stays. */
   async import(
     who: Principal,
     database: string,
@@ -146,7 +146,7 @@ export class ExchangeService implements Transfers {
     return await this.#import({who, database, tell, isCommand: false}, parts);
   }
 
-  /** Into a new database, which gets its name when all of the sources are in it. */
+  /** Imports into a new database, which gets its name when all of the sources are in it. */
   async importNew(
     who: Principal,
     database: string,

@@ -296,7 +296,7 @@ const byLine: ReadonlySet<Format> = new Set<Format>(['csv', 'jsonl', 'graphson',
 const lineBytesMax = 1 << 20;
 const lineEnd = 0x0a;
 
-/** At most so many bytes, of lines none by half; whether that cut the source off is told. */
+/** Gives at most so many bytes, of lines none by half; whether that cut the source off is told. */
 function limited(
   bytes: AsyncIterable<Buffer>,
   bytesMax: number | undefined,
@@ -323,7 +323,7 @@ function limited(
   return {bytes: cut(), state};
 }
 
-/** Without what a cut through the middle of a record makes of it. */
+/** Leaves out what a cut through the middle of a record makes of it. */
 async function* upToCut(
   items: AsyncIterable<ExchangedItem>,
   {state}: Limited,

@@ -5,7 +5,7 @@ import {malformed} from './exchanged-record.ts';
 /** Longer ones are no lines of a sane source. */
 const lineCharactersMax = 64 << 20;
 
-/** Without what ends them: LF, CR LF. A mark of the byte order is left out. */
+/** Lines without what ends them, LF or CR LF. A mark of the byte order is left out. */
 export async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const decoder = new StringDecoder('utf8');
   let rest = '';

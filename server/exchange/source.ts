@@ -17,7 +17,7 @@ import type {RequestSources} from '#server/session/request-sources.ts';
 export interface ImportSource {
   /** As somebody named it. */
   readonly name: string;
-  /** From the beginning, each time. @throws {Refusal} */
+  /** Reads from the beginning, each time. @throws {Refusal} */
   read(): AsyncIterable<Buffer>;
   close(): void;
 }

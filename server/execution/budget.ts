@@ -47,7 +47,7 @@ const restMsMax = 20;
 export class Budget {
   readonly #clock: Clock;
   readonly #deadline: number;
-  /** From its beginning; infinite without a deadline. */
+  /** Time from its beginning on; infinite without a deadline. */
   readonly timeoutMs: number;
   readonly #memoryBytesMax: number;
   /** The largest value that an expression may make. */

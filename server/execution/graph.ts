@@ -30,7 +30,7 @@ export interface ScanOrder {
   readonly descending: boolean;
   /** Records of other ids need not be given; those within are, as far as `test` lets them. */
   readonly ids?: IdSpan | undefined;
-  /** Only records that pass; undefined: all. */
+  /** The test that records have to pass; undefined: all do. */
   readonly test?: RecordTest | undefined;
   /** Asked behind each test: whether the portion is to end here, so that the caller can pause. */
   readonly isOver?: (() => boolean) | undefined;

@@ -35,7 +35,7 @@ export interface ResultOptions {
   readonly rowsMax: number | undefined;
   /** Rows that no answer exceeds, whatever was asked. */
   readonly ceilingRows: number;
-  /** Beyond the ceiling: refuse (the client asked for more than it) or leave out. */
+  /** What is done with rows beyond the ceiling: refuse (the client asked for more) or leave out. */
   readonly beyondCeiling: 'refuse' | 'truncate';
   /** The plan writes: it runs to its end, whatever of its rows is answered. */
   readonly writes: boolean;

@@ -99,7 +99,7 @@ function waysOf(direction: EdgeDirection): readonly DirectionByte[] {
 export interface EdgeCursorOptions {
   /** Types wanted, subtypes included; undefined: every type. */
   readonly types: ReadonlySet<number> | undefined;
-  /** Only edges whose other ends lie in such buckets. */
+  /** Passes only edges whose other ends lie in such buckets. */
   readonly ends?: ((bucket: number) => boolean) | undefined;
   readonly keysOnly?: boolean;
   /** `next` answers no rows, and goes on when asked again, amid many deleted edges. */

@@ -16,7 +16,7 @@ import {normOfLength} from './text/similarity.ts';
 
 /** Records of greater positions have no entries: lists in memory would take twice the room. */
 const positionMax = 0xffff_fffe;
-/** Between the texts of a list, so that no phrase goes from one to the next. */
+/** The gap between the texts of a list, so that no phrase goes from one to the next. */
 const textGap = 100;
 
 interface TextPlan {

@@ -47,7 +47,7 @@ export interface SegmentInfo {
 
 export interface RecoveredLog {
   readonly logId: string;
-  /** At least one, in log order; the last one is the tail. */
+  /** Segments in log order, one at least; the last one is the tail. */
   readonly segments: SegmentInfo[];
   /** What the tail itself tells to be durable. */
   readonly durableIndex: number;

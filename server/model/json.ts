@@ -136,7 +136,7 @@ function recordText(record: RecordValue, format: JsonFormat): string {
   return `${text},"@cat":"${categoryOf[record.kind]}"}`;
 }
 
-/** Like a record inside a value: its type first, its category last. */
+/** Prints it as a record inside a value: its type first, its category last. */
 function embeddedText({typeName, properties}: EmbeddedValue, format: JsonFormat): string {
   const entries = entriesText(properties, format);
   if (typeName === '') return `{${entries}}`;

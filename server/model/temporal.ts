@@ -131,7 +131,7 @@ export function timeText(value: TimeValue): string {
   return shortTimeText(value.secondOfDay, value.nanos) + offset;
 }
 
-/** Without seconds where there are none: `12:30`. */
+/** A time without seconds where there are none: `12:30`. */
 function shortTimeText(secondOfDay: number, nanos: number): string {
   const text = timeOfDayText(secondOfDay, nanos);
   return text.endsWith(':00') ? text.slice(0, -3) : text;

@@ -19,7 +19,7 @@ export interface EventFilesOptions {
   /** Wall clock, milliseconds; part of the names. */
   readonly startedAt: number;
   readonly logger: Logger;
-  /** Beyond it the next file is begun. */
+  /** The size beyond which the next file is begun. */
   readonly fileBytesMax?: number;
 }
 

@@ -15,7 +15,7 @@ export interface OtlpExportOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** What the collector is told of this server. */
   readonly server: Readonly<Record<string, string>>;
-  /** Since when counters count, in milliseconds since 1970. */
+  /** The moment since which counters count, in milliseconds since 1970. */
   readonly startedAt: number;
 }
 

@@ -9,7 +9,7 @@ export interface ProfiledExecution {
   readonly database: string;
   readonly language: string;
   readonly text: string;
-  /** From when the request had come to when its result ended. */
+  /** The time from when the request had come to when its result ended. */
   readonly totalMs: number;
   /** Reading the request, before the statement was handed over. */
   readonly deserializationMs: number;

@@ -27,7 +27,7 @@ export interface WrittenDocuments<Name extends string> {
   readonly event: string;
 }
 
-/** From one look to the next, and to the one behind a change, in milliseconds. */
+/** The time from one look to the next, and to the one behind a change, in milliseconds. */
 const lookMs = 2_000;
 const restMs = 250;
 

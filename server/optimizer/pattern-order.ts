@@ -94,7 +94,7 @@ export class PatternOrder {
     return best;
   }
 
-  /** With every condition tested that reads nothing but what is bound. */
+  /** Tests every condition that reads nothing but what is bound. */
   #tested(partial: Partial): Partial {
     const ready: Expression[] = [];
     const terms: Expression[] = [];

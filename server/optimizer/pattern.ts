@@ -79,7 +79,7 @@ export function patternOf(node: PlanNode): Pattern | undefined {
   return draft;
 }
 
-/** From the top downwards; false where it is no pattern. */
+/** Reads from the top downwards; false where it is no pattern. */
 function read(node: PlanNode, draft: Draft): boolean {
   if (!isPatternNode(node)) return readLeaf(node, draft);
   switch (node.kind) {

@@ -13,7 +13,7 @@ export interface FunctionSignature {
   readonly kind: 'operator' | 'function' | 'method' | 'aggregate' | 'table' | 'construct';
   /** Names of the arguments, `name?` and `names...` as signature.ts says; of operators none. */
   readonly parameters: readonly string[];
-  /** Without the receiver for methods. */
+  /** The least number of arguments, the receiver of a method not counted. */
   readonly argsMin: number;
   /** undefined: any number. */
   readonly argsMax: number | undefined;

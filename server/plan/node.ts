@@ -45,7 +45,7 @@ export interface SortKey {
 /** The records of an index that are wanted where those of its own type and subtypes are not. */
 export interface IndexedPart {
   readonly type: string;
-  /** With those of its subtypes. */
+  /** Whether the records of its subtypes are scanned as well. */
   readonly polymorphic: boolean;
 }
 
@@ -227,7 +227,7 @@ export type RowNode =
   /** One hop over edges. `to` and `edge` are bound as asked; order: edge type, other end. */
   | {
       readonly kind: 'follow';
-      /** Only hops for which it is true; reads `to` and `edge` alone (the optimizer's). */
+      /** Gives only hops for which it is true; reads `to` and `edge` alone (the optimizer's). */
       readonly where?: Expression;
       readonly input: PlanNode;
       readonly from: Slot;
@@ -321,7 +321,7 @@ export type RowNode =
       /** The mode of `walk`; trail looks at `bodyEdges`, acyclic at `bodyVertices`. */
       readonly mode: PathMode;
       readonly bodyEdges: readonly Slot[];
-      /** Without `start`. */
+      /** The vertices but for `start`. */
       readonly bodyVertices: readonly Slot[];
       readonly to: Slot;
       /** The edges of all rounds, one after the other. */
@@ -357,7 +357,7 @@ export interface FusedLeg {
 }
 
 export type MultiNode =
-  /** On equal keys (hash); without keys a product. `left` keeps left rows, nulls right. */
+  /** Joins on equal keys (hash), without keys a product. `left` keeps left rows, nulls right. */
   | {
       readonly kind: 'join';
       readonly mode: 'inner' | 'left' | 'semi' | 'anti';

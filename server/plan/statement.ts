@@ -60,7 +60,7 @@ export interface QueryStatement {
   /** LIMIT known to the planner at the top, for the row cap; an expression or none. */
   readonly limit: Expression | undefined;
   readonly timeoutMs: Expression | undefined;
-  /** On timeout: an error, or the rows so far. */
+  /** What a timeout gives: an error, or the rows so far. */
   readonly onTimeout: 'error' | 'partial';
   /** How a write that stands alone meets conflicts; absent: as the server does. */
   readonly retry?: Retry;
@@ -324,7 +324,7 @@ export interface CheckCommand {
   readonly deleteOrphans: boolean;
   /** Removes files that nothing refers to; only with `fix`. */
   readonly reclaimFiles: boolean;
-  /** Then has the store rewritten without what was deleted; of the buckets that are named. */
+  /** Has the store rewritten without what was deleted; of the buckets that are named. */
   readonly compress: boolean;
 }
 

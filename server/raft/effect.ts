@@ -24,7 +24,7 @@ export interface HardState {
 
 export interface Persist {
   readonly kind: 'persist';
-  /** From 1, one higher each time. */
+  /** A number from 1, one higher each time. */
   readonly number: number;
   readonly hardState: HardState;
   /** The log is given up and begins anew behind this checkpoint, which is durable. */

@@ -33,7 +33,7 @@ export interface RaftOptions {
   readonly neverLeads?: boolean;
   readonly appendEntriesMax: number;
   readonly appendBytesMax: number;
-  /** Under way to one peer; bytes may be exceeded by one append. */
+  /** What may be under way to one peer; one append may exceed the bytes. */
   readonly window: Window;
   /** Bytes that are ordered and not committed, above which proposals are refused. */
   readonly uncommittedBytesMax: number;
@@ -50,9 +50,9 @@ export interface Recovered {
   readonly membership: Membership;
   /** Gone through once, when the core is made. */
   readonly entries: Iterable<EntryShape>;
-  /** At least `base.index`: entries behind it are to be applied, again where they were before. */
+  /** `base.index` or more: entries behind it are to be applied, again where they were before. */
   readonly applied: LogIndex;
-  /** At least `applied`: what any part of the applied state holds was committed. */
+  /** `applied` or more: what any part of the applied state holds was committed. */
   readonly committed: LogIndex;
 }
 

@@ -257,7 +257,7 @@ function bodyOf(rid: Rid, value: CompressedValue, pack: Uint8Array | undefined):
   throw new Corruption('a compressed value cannot be uncompressed', {rid: ridText(rid), property});
 }
 
-/** Never more than `length` bytes; undefined when it is not what the codec has written. */
+/** Gives at most `length` bytes; undefined when it is not what the codec has written. */
 function decompressed(
   codec: number | undefined,
   content: Uint8Array,

@@ -10,7 +10,7 @@ export interface BucketScanOptions {
   readonly descending?: boolean;
   /** Looks at a record in place; it must not be kept. Undefined: all pass. */
   readonly test?: ((record: StoredRecord) => boolean) | undefined;
-  /** Only records of these types (a bucket may hold others); undefined: all. */
+  /** Gives only records of these types (a bucket may hold others); undefined: all. */
   readonly typeIds?: ReadonlySet<number> | undefined;
 }
 

@@ -32,7 +32,7 @@ export class PeerAddresses {
   readonly #options: PeerAddressOptions;
   readonly #startedAt: number;
   #hosts: readonly string[] = [];
-  /** Until when an address is allowed. */
+  /** The moment until which an address is allowed. */
   readonly #allowedUntil = new Map<string, number>();
   #current: ReadonlySet<string> = new Set();
   #resolvedAt = Number.NEGATIVE_INFINITY;

@@ -302,7 +302,7 @@ export class Replicator {
     return this.#requests.whenTransferred();
   }
 
-  /** From which index on a read that begins now is linearizable. @throws `cluster.no-quorum` */
+  /** The index from which on a read that begins now is linearizable. @throws `cluster.no-quorum` */
   readIndex(timeoutMs: number): Promise<LogIndex> {
     return this.#questions.wait(timeoutMs);
   }

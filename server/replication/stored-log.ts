@@ -227,7 +227,7 @@ export class StoredLog {
     return this.#kept.logId;
   }
 
-  /** With what is collected. */
+  /** The last index, with what is collected. */
   get lastIndex(): LogIndex {
     return this.#segments.lastIndex + this.#pending.length;
   }

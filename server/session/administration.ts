@@ -24,7 +24,7 @@ export interface Administration {
   readonly profiler: QueryProfiler;
   /** The settings in force now. */
   settings(): Settings;
-  /** Until the next restart. @throws {Refusal} `setting.unknown`, `setting.value`. */
+  /** Sets it until the next restart. @throws {Refusal} `setting.unknown`, `setting.value`. */
   setServerSetting(key: string, value: string): void;
   /** Saved with the database. @throws {Refusal} also `database.missing`. */
   setDatabaseSetting(database: string, key: string, value: string): Promise<void>;

@@ -16,7 +16,7 @@ const short = {
   segmentBytes: 4 << 10,
 } as const;
 
-/** Under load; started again and again; migrating; with values beside records; with a full disk. */
+/** Histories under load, started again and again, migrating, with large values, a full disk. */
 export const storageHistories: Readonly<Record<string, Omit<History, 'seed'>>> = {
   'under load': short,
   'three lives': {...short, lives: 3, clients: 2, operationsPerClient: 20},

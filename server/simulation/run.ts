@@ -64,7 +64,7 @@ const profiles: Readonly<Record<string, Profile>> = {
   ),
 };
 const tracesPrinted = 10;
-/** Between two lines on how far a run is. */
+/** The time between two lines on how far a run is. */
 const progressMs = 30_000;
 /** Two of the fates that what was pending may have at each crash point. */
 const fates = [11, 12];

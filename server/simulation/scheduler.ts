@@ -28,7 +28,7 @@ export class Scheduler {
   readonly #machine: Machine;
   #tasks: Task[] = [];
   #now = 0;
-  /** Since time passed last. */
+  /** Tasks since time passed last. */
   #standingTasks = 0;
   /** How far the clock on the wall is wrong. */
   wallErrorMs = 0;

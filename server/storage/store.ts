@@ -51,7 +51,7 @@ export interface ScanOptions {
    * other turns; asked again, the scan goes on behind it. Default: it is passed over at once.
    */
   readonly pauses?: boolean;
-  /** At most this many rows in one `next`. Default: as many as fit. */
+  /** The most rows of one `next`. Default: as many as fit. */
   readonly rowsMax?: number;
 }
 

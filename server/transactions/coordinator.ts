@@ -260,7 +260,7 @@ export class Coordinator {
     return new RequestIds(() => this.#store(), clock, {ageMsMax, countMax});
   }
 
-  /** From the start, when there is room: others committed meanwhile. */
+  /** Begins anew when there is room: others committed meanwhile. */
   async #commitWithRoom(request: CommitRequest, refused: Refused): Promise<CommitOutcome> {
     return (await this.#options.log.whenRoom()) ? await this.commit(request) : refused;
   }

@@ -17,7 +17,7 @@ export class Scratch {
   }
 }
 
-/** Over a Buffer of its own: the store takes keys from it, and text is made of it in one call. */
+/** Writes into a Buffer of its own: the store takes keys from it, and text is made in one call. */
 function newWriter(): ByteWriter {
   return new ByteWriter(Buffer.allocUnsafeSlow(bytesUsual));
 }

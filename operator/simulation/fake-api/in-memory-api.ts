@@ -27,9 +27,9 @@ export interface CallMade {
 }
 
 export interface Interference {
-  /** Before a call is carried out; a rejection means that it is not. */
+  /** Called before a call is carried out; a rejection means that it is not. */
   before(call: CallMade): Promise<void>;
-  /** After it was carried out; a rejection means that its answer is lost. */
+  /** Called after it was carried out; a rejection means that its answer is lost. */
   after(call: CallMade): Promise<void>;
   /** Events of a watch are handed over by this, at once or later, in order. */
   deliver(task: () => void): void;

@@ -18,7 +18,7 @@ const chunkSize = 512 << 10;
 export interface Piece {
   /** They lie in memory that threads share, and are not to be changed until they are deflated. */
   readonly bytes: Uint8Array;
-  /** From 1 to 9. */
+  /** A level of zlib, from 1 to 9. */
   readonly level: number;
   readonly isLast: boolean;
 }

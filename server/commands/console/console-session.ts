@@ -28,7 +28,7 @@ export interface ConsoleOptions {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** Between two requests to end a statement: it may not have arrived when the first was sent. */
+/** The time between two requests to end a statement: the first may have come before it. */
 const stopMillis = 200;
 
 /** A transaction of the console is begun by these statements too, as people are used to. */

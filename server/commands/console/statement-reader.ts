@@ -10,7 +10,7 @@
 /** One thing to carry out. */
 export interface ConsoleInput {
   readonly kind: 'statement' | 'command';
-  /** Without the blanks around it; of a command, without its colon; of a statement, without `;`. */
+  /** A statement without its `;`, or a command without its colon; no blanks around it. */
   readonly text: string;
   /** The line on which it begins, from 1. */
   readonly line: number;
@@ -28,7 +28,7 @@ export class StatementReader {
   #braces = 0;
   #hasContent = false;
   #line = 0;
-  /** On which `#text` begins. */
+  /** The line on which `#text` begins. */
   #firstLine = 1;
 
   /** @param language - Asked as often as it matters: it may change between statements. */

@@ -25,7 +25,7 @@ export interface ArcadeType {
 }
 
 export interface ArcadeSchema {
-  /** Without the views, whose records are made again. */
+  /** Types but for the views, whose records are made again. */
   readonly types: ReadonlyMap<string, ArcadeType>;
   readonly before: readonly string[];
   readonly behind: readonly string[];

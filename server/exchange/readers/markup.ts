@@ -63,7 +63,7 @@ function write(parser: SaxesParser, text: string | null): void {
   }
 }
 
-/** Without the prefix of a name space. */
+/** The name behind the prefix of a name space. */
 function localName(name: string): string {
   return name.slice(name.indexOf(':') + 1);
 }

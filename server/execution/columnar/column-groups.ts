@@ -77,7 +77,7 @@ class KeyNumbers {
 
 export class ColumnGroups {
   private readonly keys: readonly KeyNumbers[];
-  /** From the second key on: numbers of the pairs of a combination before it and its own. */
+  /** A map for each key from the second on: the number of a pair by the number before it. */
   private readonly pairs: readonly Map<number, number>[];
   /** The combinations of all keys, in the order of their first coming. */
   private readonly tuples: (readonly Value[])[] = [];

@@ -16,7 +16,7 @@ export class SpareArrays<Numbers> {
     this.#countMax = countMax;
   }
 
-  /** With what was left in it. */
+  /** Hands out an array with what was left in it. */
   take(): Numbers {
     return this.#waiting.pop() ?? this.#make();
   }

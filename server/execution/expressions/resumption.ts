@@ -21,7 +21,7 @@ export class Resumption {
   #at = 0;
   #running: {readonly of: Expression; readonly answering: Answering} | undefined;
 
-  /** Before each evaluation of the same expression for the same row. */
+  /** Called before each evaluation of the same expression for the same row. */
   rewind(): void {
     this.#at = 0;
   }

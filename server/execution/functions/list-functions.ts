@@ -38,7 +38,7 @@ function flatten(items: ListValue, depth: number): Value[] {
   return flat;
 }
 
-/** At any depth, so many times, or once. */
+/** Flattens at any depth, so many times, or once. */
 function flattenedTimes(given: Value): number {
   if (given === true) return Infinity;
   return given === null || given === false ? 1 : integerAt([given], 0, 'coll.flatten');

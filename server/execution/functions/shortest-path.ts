@@ -120,7 +120,7 @@ function grow(side: Side, other: Side, search: Search): Rid | undefined {
   return undefined;
 }
 
-/** From `rid` back to the side's end: vertex, edge, vertex, ... */
+/** The way from `rid` back to the side's end: vertex, edge, vertex, ... */
 function chainTo(side: Side, rid: Rid): Rid[] {
   const chain = [rid];
   for (let at = side.arrivals.get(ridKey(rid)); at !== undefined; ) {

@@ -146,7 +146,7 @@ function fromShortest(value: Value, exact: Decimal): Decimal {
   return typeof value === 'number' || value instanceof Double ? toDecimal(value) : exact;
 }
 
-/** With exactly `scale` decimal places, rounded half up. */
+/** A number with exactly `scale` decimal places, rounded half up. */
 export function fixedText(decimal: Decimal, scale: number): string {
   return decimalText(addDecimals(roundDecimal(decimal, scale), new Decimal(0n, scale)));
 }

@@ -82,7 +82,7 @@ function indexOf(args: readonly Value[]): number {
   return (to < 0 ? text : text.slice(0, to)).indexOf(textAt(args, 1), from);
 }
 
-/** At most `limit` parts; the last one keeps what is left. */
+/** Gives at most `limit` parts; the last one keeps what is left. */
 function split(args: readonly Value[]): string[] {
   const separator = textAt(args, 1);
   const parts = splitText(textAt(args, 0), separator);

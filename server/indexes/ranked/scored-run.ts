@@ -13,7 +13,7 @@ export interface ScoredRun {
   scoreAt(at: number): number;
   /** Adds what each record of [from, to) adds to `sums[position - base]`, and marks it. */
   addTo(sums: WindowSums, base: number, from: number, to: number): void;
-  /** At least what any record of a block adds. */
+  /** An upper bound of what any record of a block adds. */
   readonly blockBounds: Float32Array;
 }
 

@@ -31,7 +31,7 @@ interface Cursor {
   at: number;
   /** The first row after the window. */
   end: number;
-  /** At least what a row of the window adds, 0 at least. */
+  /** An upper bound of what a row of the window adds, 0 at least. */
   bound: number;
 }
 
@@ -79,7 +79,7 @@ function enter(cursor: Cursor, base: number, end: number): void {
   cursor.bound = boundOf(cursor.run, cursor.at, cursor.end);
 }
 
-/** At least what a row of [from, to) adds, 0 at least. */
+/** An upper bound of what a row of [from, to) adds, 0 at least. */
 export function boundOf({blockBounds}: ScoredRun, from: number, to: number): number {
   let bound = 0;
   if (to <= from) return bound;

@@ -65,7 +65,7 @@ interface Part {
   readonly bucket: number;
   readonly runs: readonly SparseRun[];
   readonly span: {readonly from: number; readonly to: number};
-  /** At least what one of its records scores. */
+  /** An upper bound of what one of its records scores. */
   readonly bound: number;
 }
 

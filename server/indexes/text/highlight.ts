@@ -130,7 +130,7 @@ function wordStart(text: string, at: number): number {
   return isInsidePair(text, at) ? at + 1 : at;
 }
 
-/** Before the last space, but not before `least`. */
+/** The end before the last space, but not before `least`. */
 function wordEnd(text: string, at: number, least: number): number {
   if (at >= text.length) return text.length;
   for (let end = at; end >= least && end > at - 40; end -= 1) {

@@ -2,7 +2,7 @@
 import {exactDistance, type Similarity} from '../dense-vectors.ts';
 
 export interface RandomNumbers {
-  /** From 0 to 1. */
+  /** A number from 0 to 1. */
   readonly share: () => number;
   /** The next number of the normal distribution. */
   readonly gauss: () => number;

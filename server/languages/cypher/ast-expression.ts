@@ -93,7 +93,7 @@ export interface Property {
 
 export interface Call {
   readonly kind: 'call';
-  /** With its namespace, as written. */
+  /** The name with its namespace, as written. */
   readonly name: string;
   readonly distinct: boolean;
   readonly args: readonly Expression[];

@@ -26,7 +26,7 @@ export function parseExpression(cursor: Cursor): Expression {
   return expression;
 }
 
-/** From loose to tight. */
+/** Operators from loose to tight. */
 const logical = ['OR', 'XOR', 'AND'] as const;
 
 /**

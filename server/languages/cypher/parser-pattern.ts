@@ -182,7 +182,7 @@ function parseGroup(cursor: Cursor): Chain {
   return {start, hops, where: where ?? inner};
 }
 
-/** From the quantity behind the group on. */
+/** Reads from the quantity behind the group on. */
 function parseRepeated(cursor: Cursor, {where, ...chain}: Chain, at: number): PatternHop {
   const {min, max} = parseQuantity(cursor);
   const follows = cursor.is('(') && !isGroupAhead(cursor);
@@ -241,7 +241,7 @@ function parseWhere(cursor: Cursor): NodePattern['where'] {
   return cursor.accept('WHERE') ? parseExpression(cursor) : undefined;
 }
 
-/** From its colon on: `:A:B`, `:A&!B`, `:(A|B)`, `:%`. */
+/** Reads labels from their colon on: `:A:B`, `:A&!B`, `:(A|B)`, `:%`. */
 export function parseLabels(cursor: Cursor): LabelExpression {
   if (!cursor.accept('IS')) cursor.expect(':');
   const first = parseLabelChoice(cursor);
@@ -307,7 +307,7 @@ const emptyDetail: RelationshipDetail = {
   where: undefined,
 };
 
-/** Inside the brackets, the closing one taken. */
+/** Reads what stands inside the brackets, and the closing one. */
 function parseRelationshipDetail(cursor: Cursor): RelationshipDetail {
   const name = cursor.isName() ? cursor.name('a variable') : undefined;
   const types = cursor.is(':') ? parseLabels(cursor) : undefined;

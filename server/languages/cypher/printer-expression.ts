@@ -279,7 +279,7 @@ function parameterText({name}: Parameter): string {
   return /^[A-Za-z0-9_]+$/.test(name) ? `$${name}` : `$\`${name.replaceAll('`', '``')}\``;
 }
 
-/** Without the colon; a choice inside a conjunction stands in parentheses. */
+/** Prints labels without the colon; a choice inside a conjunction stands in parentheses. */
 export function labelText(labels: LabelExpression): string {
   switch (labels.kind) {
     case 'label':

@@ -13,7 +13,7 @@ import {parseSettings, readDottedName} from './parser-schema.ts';
 import {parseBucket, parseLetItems, parseNames, parseValueOrStatement} from './parser-select.ts';
 import {parseBody} from './parser-write.ts';
 
-/** After ALTER DATABASE. */
+/** Reads what stands behind ALTER DATABASE. */
 export function parseAlterDatabase(c: Cursor, at: number): AdminStatement {
   const settingAt = c.at;
   const text = c.kind === TokenKind.string ? readString(c) : readDottedName(c);
@@ -26,7 +26,7 @@ export function parseAlterDatabase(c: Cursor, at: number): AdminStatement {
   };
 }
 
-/** After CHECK DATABASE. */
+/** Reads what stands behind CHECK DATABASE. */
 export function parseCheckDatabase(c: Cursor, at: number): CheckDatabase {
   const draft: {-readonly [K in keyof CheckDatabase]: CheckDatabase[K]} = {
     kind: 'check-database',
@@ -77,7 +77,7 @@ function parseList(c: Cursor): readonly Expression[] {
   return items;
 }
 
-/** After IMPORT, EXPORT or BACKUP DATABASE: a URL, bare or quoted, and settings. */
+/** Reads what stands behind IMPORT, EXPORT or BACKUP DATABASE: a URL, bare or quoted, settings. */
 export function parseTransfer(
   c: Cursor,
   at: number,

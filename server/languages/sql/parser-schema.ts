@@ -32,7 +32,7 @@ import {readString} from './literal.ts';
 
 const typeName = 'the name of a type';
 
-/** After CREATE .. TYPE. */
+/** Reads what stands behind CREATE .. TYPE. */
 export function parseCreateType(c: Cursor, at: number, recordClass: RecordClass): CreateType {
   const early = acceptIfNotExists(c);
   const name = c.name(typeName);
@@ -116,7 +116,7 @@ export function parseSettings(c: Cursor): readonly Option[] {
   return c.accept('WITH') ? parseOptions(c) : [];
 }
 
-/** After ALTER TYPE. */
+/** Reads what stands behind ALTER TYPE. */
 export function parseAlterType(c: Cursor, at: number): AlterType {
   const name = c.name(typeName);
   const change = parseTypeChange(c);
@@ -168,7 +168,7 @@ export function parsePropertyName(c: Cursor): PropertyName {
   return {type, property: c.name('the name of a property')};
 }
 
-/** After CREATE PROPERTY. */
+/** Reads what stands behind CREATE PROPERTY. */
 export function parseCreateProperty(c: Cursor, at: number): CreateProperty {
   const {type, property} = parsePropertyName(c);
   const ifNotExists = acceptIfNotExists(c);
@@ -210,7 +210,7 @@ function parseAttribute(c: Cursor): Option {
   return {at, name, value};
 }
 
-/** After ALTER PROPERTY. */
+/** Reads what stands behind ALTER PROPERTY. */
 export function parseAlterProperty(c: Cursor, at: number): AlterProperty {
   const {type, property} = parsePropertyName(c);
   return {kind: 'alter-property', at, type, property, change: parsePropertyChange(c)};
@@ -229,7 +229,7 @@ function parsePropertyChange(c: Cursor): AlterProperty['change'] {
   return {kind: 'attribute', attribute: {at, name, value: parseExpression(c)}};
 }
 
-/** After CREATE INDEX. */
+/** Reads what stands behind CREATE INDEX. */
 export function parseCreateIndex(c: Cursor, at: number): CreateIndex {
   const early = acceptIfNotExists(c);
   const named = c.isName() && !(c.lexeme === 'ON' && c.kindAhead(1) <= TokenKind.quoted);
@@ -312,14 +312,14 @@ function parseBy(c: Cursor): IndexedPart {
   return 'item';
 }
 
-/** After CREATE BUCKET. */
+/** Reads what stands behind CREATE BUCKET. */
 export function parseCreateBucket(c: Cursor, at: number): CreateBucket {
   const early = acceptIfNotExists(c);
   const name = c.name('the name of a bucket');
   return {kind: 'create-bucket', at, name, ifNotExists: acceptIfNotExists(c) || early};
 }
 
-/** After ALTER BUCKET: `b NAME n` or `b CUSTOM k = v`. */
+/** Reads what stands behind ALTER BUCKET: `b NAME n` or `b CUSTOM k = v`. */
 export function parseAlterBucket(c: Cursor, at: number): AlterBucket {
   const name = c.name('the name of a bucket');
   if (c.accept('CUSTOM')) return {kind: 'alter-bucket', at, name, options: parseOptions(c)};

@@ -31,7 +31,7 @@ import {acceptIfNotExists, parseQuery} from './parser-write.ts';
 const viewName = 'the name of a view';
 const triggerEvents = ['CREATE', 'READ', 'UPDATE', 'DELETE'] as const;
 
-/** After CREATE TRIGGER. */
+/** Reads what stands behind CREATE TRIGGER. */
 export function parseCreateTrigger(c: Cursor, at: number): CreateTrigger {
   const early = acceptIfNotExists(c);
   const name = c.name('the name of a trigger');
@@ -63,7 +63,7 @@ function expectString(c: Cursor, what: string): string {
   return readString(c);
 }
 
-/** After CREATE MATERIALIZED VIEW and CREATE CONTINUOUS AGGREGATE. */
+/** Reads what stands behind CREATE MATERIALIZED VIEW and CREATE CONTINUOUS AGGREGATE. */
 export function parseCreateView(c: Cursor, at: number, what: CreateView['what']): CreateView {
   const early = acceptIfNotExists(c);
   const name = c.name(viewName);
@@ -103,7 +103,7 @@ function parseSpan(c: Cursor): Span {
   return {at, amount, unit: found[1]};
 }
 
-/** After CREATE TIMESERIES TYPE. */
+/** Reads what stands behind CREATE TIMESERIES TYPE. */
 export function parseCreateTimeSeries(c: Cursor, at: number): CreateTimeSeries {
   const early = acceptIfNotExists(c);
   const name = c.name('the name of a type');
@@ -157,7 +157,7 @@ function parseColumns(c: Cursor): readonly Column[] {
   return columns;
 }
 
-/** After ALTER TIMESERIES TYPE. */
+/** Reads what stands behind ALTER TIMESERIES TYPE. */
 export function parseAlterTimeSeries(c: Cursor, at: number): AlterTimeSeries {
   const name = c.name('the name of a type');
   const kind = 'alter-timeseries';
@@ -179,7 +179,7 @@ export function parseAlterTimeSeries(c: Cursor, at: number): AlterTimeSeries {
   return {kind, at, name, tiers};
 }
 
-/** After CREATE GRAPH ANALYTICAL VIEW. */
+/** Reads what stands behind CREATE GRAPH ANALYTICAL VIEW. */
 export function parseCreateGraphView(c: Cursor, at: number): CreateGraphView {
   const early = acceptIfNotExists(c);
   const name = c.name(viewName);
@@ -231,7 +231,7 @@ function parseNameList(c: Cursor): readonly Name[] {
   return names;
 }
 
-/** After ALTER MATERIALIZED VIEW or ALTER GRAPH ANALYTICAL VIEW. */
+/** Reads what stands behind ALTER MATERIALIZED VIEW or ALTER GRAPH ANALYTICAL VIEW. */
 export function parseAlterView(c: Cursor, at: number, what: AlterView['what']): AlterView {
   const name = c.name(viewName);
   if (what === 'graph-analytical-view') {

@@ -318,7 +318,7 @@ export function parseMoveVertex(c: Cursor): MoveVertex {
   return {kind: 'move-vertex', at, source, to: {kind, name}, body, batch};
 }
 
-/** After CREATE VERTEX. */
+/** Reads what stands behind CREATE VERTEX. */
 export function parseCreateVertex(c: Cursor, at: number): CreateVertex {
   const hasType = c.isName() && c.lexeme !== 'SET' && c.lexeme !== 'CONTENT';
   const type = hasType ? c.name('the name of a type') : undefined;
@@ -327,7 +327,7 @@ export function parseCreateVertex(c: Cursor, at: number): CreateVertex {
   return {kind: 'create-vertex', at, type, bucket, body, returning: parseReturning(c)};
 }
 
-/** After CREATE EDGE. */
+/** Reads what stands behind CREATE EDGE. */
 export function parseCreateEdge(c: Cursor, at: number): CreateEdge {
   const type = c.isName() && c.lexeme !== 'FROM' ? c.name('the name of a type') : undefined;
   const bucket = c.accept('BUCKET') ? parseBucket(c) : undefined;

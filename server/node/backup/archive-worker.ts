@@ -16,7 +16,7 @@ import {threadCpuMs} from '../threads/thread-cpu.ts';
 const port = parentPort;
 assert(port !== null, 'the thread of an archive is a thread');
 
-/** Between two messages about how far it is. */
+/** The time between two messages about how far it is. */
 const tellMs = 200;
 
 function say(news: ArchiveNews): void {

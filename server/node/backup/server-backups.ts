@@ -20,7 +20,7 @@ import type {SessionService} from '#server/session/service.ts';
 import {version} from '../version.ts';
 import {WorkerArchiveThread} from './archive-thread.ts';
 
-/** With a pause before each that is longer than the one before: some ten seconds in all. */
+/** Each try waits longer than the one before: some ten seconds in all. */
 const attemptsMax = 10;
 const pauseMs = 200;
 

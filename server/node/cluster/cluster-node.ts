@@ -92,7 +92,7 @@ export class ClusterNode implements MemberLogOpener {
   #snapshots: MemberSnapshots | undefined;
   #engine: Engine | undefined;
   #listens = false;
-  /** While the cluster forms: who was not heard of. */
+  /** Members that were not heard of while the cluster forms. */
   #waitsFor: readonly NodeId[] = [];
   /** The leader that the log was last told of. */
   #told: Pick<Role, 'leader' | 'term'> | undefined;

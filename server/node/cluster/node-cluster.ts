@@ -35,7 +35,7 @@ const answerMsMax = 3_000;
 export class NodeCluster implements Cluster {
   readonly #node: ClusterNode;
   readonly #means: NodeClusterDependencies;
-  /** Since when each peer's match index stands still. */
+  /** The moment since which each peer's match index stands still. */
   readonly #standing = new Map<NodeId, {readonly match: number; readonly since: number}>();
 
   constructor(node: ClusterNode, means: NodeClusterDependencies) {

@@ -254,7 +254,7 @@ export class ApplyPipeline implements CommitPipeline {
     this.#writer.writeOutside(number, chain);
   }
 
-  /** Before the apply thread is given anything else. */
+  /** Sends what changed before the apply thread is given anything else. */
   #sendMoves(): void {
     if (!this.#hasMoved) return;
     this.#hasMoved = false;

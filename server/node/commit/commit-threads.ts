@@ -43,7 +43,7 @@ export interface CommitThreadsOptions {
   readonly ringBytes?: number;
   /** Bytes of entries outside the ring that may wait. */
   readonly outsideBytesMax?: number;
-  /** With which the network thread writes single entries. Default: the real ones. */
+  /** What the network thread writes single entries with. Default: the real ones. */
   readonly prompt?: {readonly disk: Disk; readonly clock: Clock};
   /** Where the threads are, and how they are reached. Default: workers. */
   readonly threads?: ThreadStarter;

@@ -2,13 +2,13 @@
 import {createTimers} from '#server/platform/real/clock.ts';
 
 export interface EventLoop {
-  /** When everything that is ready now has had its turn: entries until then are one batch. */
+  /** Runs when everything that is ready now has had its turn: entries until then are one batch. */
   readonly atEndOfTick: (task: () => void) => void;
   /** Runs behind what the present event sends, before the next event. */
   readonly afterEvent: (task: () => void) => void;
   /** Runs behind the answers that promises resolved now lead to, before the next event. */
   readonly behindAnswers: (task: () => void) => void;
-  /** After some time; does not keep the process alive. The result cancels it. */
+  /** Runs after some time; does not keep the process alive. The result cancels it. */
   readonly after: (delayMs: number, task: () => void) => () => void;
 }
 

@@ -7,7 +7,7 @@
  */
 import type {Clock} from '#server/platform/clock.ts';
 
-/** From one commit to the next one, of a client for which it counts. */
+/** The time from one commit to the next one, of a client for which it counts. */
 const quickMs = 0.5;
 
 /** Keeps the processor that this thread runs on awake for so many microseconds. */

@@ -14,7 +14,7 @@ const commitsInRowMin = 16;
 export class SingleClientDetector {
   /** Who asked last. */
   #client: unknown;
-  /** Since the commit before. */
+  /** Whether it has asked since the commit before. */
   #hasAsked = false;
   #inRow = 0;
 

@@ -15,7 +15,7 @@ import type {Outside} from '../commit/commit-messages.ts';
 import type {LogFailed} from '../commit/thread-channel.ts';
 
 export type Command =
-  /** Before the records of a persist effect, where it does more than append. */
+  /** Comes before the records of a persist effect, where it does more than append. */
   | {
       readonly kind: 'prepare';
       readonly hardState: HardState;

@@ -43,7 +43,7 @@ export function createServerLog(
   return {logger, scope};
 }
 
-/** On a terminal for people, elsewhere for machines. */
+/** Text on a terminal, for people; elsewhere JSON, for machines. */
 function logFormat(settings: Settings): 'json' | 'text' {
   const format = settings.get('svc.server.logFormat');
   if (format !== 'auto') return format === 'text' ? 'text' : 'json';

@@ -29,7 +29,7 @@ import {memoryLeft, memoryLimit} from '#server/platform/real/process-memory.ts';
 const lookMs = 1_000;
 const growthBytes = 48 * 1024 * 1024;
 
-/** Between two times that something is given back; each that was needed doubles it. */
+/** The waits between two times that something is given back; each that was needed doubles it. */
 interface Waits {
   /** Less growth is let be. */
   readonly growthBytes: number;

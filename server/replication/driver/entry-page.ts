@@ -17,7 +17,7 @@ export class EntryPage {
   readonly first: LogIndex;
   #count = 0;
   readonly #memory: Buffer;
-  /** Never less than before: somebody may still look at an entry that was let go. */
+  /** It never shrinks: somebody may still look at an entry that was let go. */
   #used = 0;
   readonly #starts = new Uint32Array(entriesMax);
   readonly #lengths = new Uint32Array(entriesMax);

@@ -55,9 +55,9 @@ const waitingMsMax = 30_000;
 export class Joining {
   readonly #options: JoiningOptions;
   readonly #admitting = new Set<NodeId>();
-  /** With which memory each was taken in by this leader. */
+  /** The memory with which each was taken in by this leader. */
   readonly #admitted = new Map<NodeId, string | undefined>();
-  /** On the leader: why each is outside still, and when it asked last. */
+  /** Why each is outside still, as the leader knows it, and when it asked last. */
   readonly #waiting = new Map<NodeId, {readonly reason: string; readonly at: number}>();
   #isClosed = false;
   #toldReason = '';

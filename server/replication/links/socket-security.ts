@@ -24,7 +24,7 @@ export interface Destination {
 
 /** A port at which others knock. */
 export interface PeerPort {
-  /** Without a host on every address. Resolves with the port. @throws {Error} Of the system. */
+  /** Listens everywhere without a host. Resolves with the port. @throws {Error} Of the system. */
   listenOn(host: string | undefined, port: number): Promise<number>;
   /** Resolves when nobody is taken any more and every connection has ended. */
   close(): Promise<void>;

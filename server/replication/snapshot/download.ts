@@ -25,7 +25,7 @@ export interface DownloadOptions {
    * is to be replaced, or was set aside. Nothing in them is changed.
    */
   readonly reusable: (database: string) => readonly string[];
-  /** Only this database; all without it. */
+  /** Takes this database alone; all without it. */
   readonly only?: string;
   /** `svc.ha.snapshotMaxEntrySize`. */
   readonly fileBytesMax: number;

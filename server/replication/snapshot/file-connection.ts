@@ -18,7 +18,7 @@ export interface FileRequest {
 
 /** What becomes of an answer. Neither function keeps a piece: its memory is used again. */
 export interface FileTaker {
-  /** Before the first piece. What it throws ends the request. */
+  /** Called before the first piece. What it throws ends the request. */
   begin(status: number, bodyBytes: number): void;
   take(piece: Buffer): void;
 }

@@ -36,7 +36,7 @@ export interface SnapshotStoreOptions {
   readonly logger: Logger;
   /** `checksumOfFile` of a whole file, on whichever thread. */
   readonly checksum: (path: string, bytes: number) => Promise<number>;
-  /** On the file system of the databases, so that files can be linked. */
+  /** A directory on the file system of the databases, so that files can be linked. */
   readonly directory: string;
   /** `svc.ha.snapshotMaxConcurrent`. */
   readonly holdsMax: number;
@@ -112,7 +112,7 @@ export class SnapshotStore {
     return {hold, manifest: snapshot.manifest};
   }
 
-  /** Within a while: who asks for what nobody has yet is told to ask again. */
+  /** Waits a while: who asks for what nobody has yet is told to ask again. */
   async #applied(index: number): Promise<void> {
     const {maker, timers} = this.#options;
     const {promise, reject} = Promise.withResolvers<never>();

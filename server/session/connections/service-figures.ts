@@ -42,7 +42,7 @@ export interface ExecutorFigures {
   readonly queued: number;
   /** How many more may wait; -1: nobody waits. */
   readonly capacity: number;
-  /** Since the start: what had a place and is over, and what ran without one. */
+  /** Counts since the start what had a place and is over, and what ran without one. */
   readonly completed: number;
   readonly fallbacks: number;
 }

@@ -11,7 +11,7 @@ export interface WorkProgress {
   readonly id: number;
   readonly operation: string;
   readonly stepName: string;
-  /** From 0; of `totalSteps`. */
+  /** The number of the step, from 0, of `totalSteps`. */
   readonly stepIndex: number;
   readonly totalSteps: number;
   readonly done: number;

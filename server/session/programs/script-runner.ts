@@ -428,7 +428,7 @@ class ScriptRun {
   }
 
   /**
-   * Before every statement and every turn of a loop.
+   * Called before every statement and every turn of a loop.
    *
    * @throws {Refusal} `query.terminated`, `query.timeout`.
    */

@@ -107,7 +107,7 @@ export async function writeSome(
   return news;
 }
 
-/** After the commit. */
+/** Called after the commit. */
 export function takeOver(
   sources: SourceMap,
   news: ReadonlyMap<string, Kept | undefined>,

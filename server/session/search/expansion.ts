@@ -11,7 +11,7 @@ const visitsMax = 2 * recordsMax + 2;
 export interface ExpandedRow {
   readonly rid: string;
   readonly depth: number;
-  /** From the seed to the record. */
+  /** The records from the seed to this one. */
   readonly path: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export interface Expansion {
   };
 }
 
-/** From a record to one that was not met before. */
+/** A step from a record to one that was not met before. */
 export interface Step {
   readonly path: readonly [string, string];
 }

@@ -25,7 +25,7 @@ export function quotedName(name: string): string {
   return `'${name.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
 
-/** Only reads: a statement that writes is refused. */
+/** Reads alone: a statement that writes is refused. */
 export async function searchRows(
   {service, principal, database, transactionId, context}: SearchCall,
   text: string,

@@ -178,7 +178,7 @@ class BatchedRun {
     }
   }
 
-  /** Again as long as the statement says, and with what the rows turn out to need. */
+  /** Repeats it as long as the statement says, and with what the rows turn out to need. */
   async #committed(
     rows: Batch,
     before: StatementRun,

@@ -95,7 +95,7 @@ export class ReadStatements {
     );
   }
 
-  /** On a thread of its own when it is likely to be long, or when it turns out to hold this one. */
+  /** Runs on a thread of its own if it is likely to be long, or turns out to hold this one. */
   #begun(parts: StatementContext, query: PreparedQuery, data: RunData): Streaming {
     const threads = this.#threads;
     if (threads === undefined || !threads.mayTake(parts, query, data)) {

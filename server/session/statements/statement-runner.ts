@@ -88,7 +88,7 @@ export class StatementRunner implements StatementHost {
     return partsWith(parts, {ahead});
   }
 
-  /** Again, with what the run asked for from outside; it wrote nothing that stands. */
+  /** Runs it again with what it asked for from outside; it wrote nothing that stands. */
   async #fetched(parts: StatementContext, error: unknown): Promise<ResultCursor> {
     if (!(error instanceof MissingSource)) throw error;
     await parts.sources.fetch(error.address);
@@ -132,7 +132,7 @@ export class StatementRunner implements StatementHost {
     return this.#writes.write(parts, query, error => this.#writeFailed(parts, error));
   }
 
-  /** Again, with the types that the data asked for, as often as it finds new ones. */
+  /** Runs it again with the types that the data asked for, as often as it finds new ones. */
   async #writeFailed(parts: StatementContext, error: unknown): Promise<ResultCursor> {
     try {
       if (error instanceof MissingSource) return await this.#fetched(parts, error);

@@ -21,7 +21,7 @@ export interface PulledResult {
   readonly isWhole: boolean;
   /** The next piece; `pause` when it takes longer, undefined at the end. */
   pull(): Buffer | Pause | undefined;
-  /** After a `pause`: when to pull again. */
+  /** Resolves when it is time to pull again after a `pause`. */
   rest(): Promise<void>;
   close(): void;
 }
@@ -39,7 +39,7 @@ export interface StreamCursorOptions {
   readonly place: ExecutionPermit;
   /** A timeout ends the result with the rows so far instead of failing it. */
   readonly partialOnTimeout: boolean;
-  /** With what it failed with; undefined: it did not. */
+  /** Told what it failed with; undefined: it did not. */
   readonly onEnd: (failure: unknown) => void;
 }
 

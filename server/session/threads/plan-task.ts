@@ -84,7 +84,7 @@ export interface ThreadPage {
   readonly truncated: boolean;
   /** No page follows. */
   readonly isLast: boolean;
-  /** With the last one, if the nodes were measured. */
+  /** Measures come with the last one, if the nodes were measured. */
   readonly measures: readonly Measure[] | undefined;
 }
 

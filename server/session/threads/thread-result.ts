@@ -35,7 +35,7 @@ export interface ThreadResultParts {
   readonly release: () => void;
 }
 
-/** Between two looks at the signal, while nothing comes. */
+/** The time between two looks at the signal, while nothing comes. */
 const lookMs = 20;
 /** How long a thread that was told to stop, or is past its time, may go on, in milliseconds. */
 const stuckMs = 1_000;
@@ -85,7 +85,7 @@ export class ThreadResult implements PulledResult {
     return this.#isWhole;
   }
 
-  /** Until something has come, or it is time to look at the signal. */
+  /** Waits until something has come, or it is time to look at the signal. */
   async rest(): Promise<void> {
     if (this.#pages.length > 0 || this.#failure !== undefined) return;
     const {promise, resolve} = Promise.withResolvers<void>();

@@ -46,7 +46,7 @@ export const clusterFaultKinds = [
 export type ClusterFaultKind = (typeof clusterFaultKinds)[number];
 
 export interface ClusterWorldOptions extends WorldSize<ClusterFaultKind> {
-  /** After so many seconds one server after the other comes back with the next release. */
+  /** The seconds after which one server after the other comes back with the next release. */
   readonly upgradeAfterSeconds?: number;
 }
 

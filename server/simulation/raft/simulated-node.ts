@@ -28,7 +28,7 @@ export interface NodeWorld {
   applied(node: SimulatedNode, index: LogIndex, entry: Entry): void;
   /** Any effect that does not concern disk or network. */
   noticed(node: SimulatedNode, effect: Effect): void;
-  /** After every step. */
+  /** Called after every step. */
   stepped(node: SimulatedNode, raft: Raft): void;
 }
 

@@ -123,7 +123,7 @@ function insert(map: PersistentMap, row: Row): MapNode {
     : node(map, map.left, insert(map.right, row));
 }
 
-/** Into the keys < bound and the keys >= bound. */
+/** Splits a map into the keys < bound and the keys >= bound. */
 function split(map: PersistentMap, bound: Uint8Array): [PersistentMap, PersistentMap] {
   if (map === undefined) return [undefined, undefined];
   if (compareBytes(map.key, bound) < 0) {

@@ -29,7 +29,7 @@ export interface LiveFile {
   readonly name: string;
   /** How much of it belongs to the state; it may have grown since. */
   readonly bytes: number;
-  /** Never changes once it is there, so a link is a copy. */
+  /** The file never changes once it is there, so a link is a copy. */
   readonly immutable: boolean;
   /** What the copy holds instead of the file's present contents. */
   readonly contents?: string;

@@ -92,7 +92,7 @@ class FallbackStore implements Store {
   readonly #parts: FallbackParts;
   /** Snapshots and scanners whose iterators are open. */
   readonly #users = new Set<{close(): void}>();
-  /** At most what the memtable has taken since its log file was the newest. */
+  /** An upper bound of what the memtable has taken since its log file was the newest. */
   #memtableBytes = 0;
   #log: string | undefined;
   #open = true;

@@ -15,7 +15,7 @@ const stdioScript = join(resolve(import.meta.dirname, '../../..'), 'bin/mcp-stdi
 /** A program that takes what it asks as its last argument, and prints the answers. */
 export type ClientProgram = readonly [string, ...string[]];
 
-/** Without the condition by which our own sources are found: the library has sources, too. */
+/** Runs without the condition by which our own sources are found: the library has sources, too. */
 export const typescriptClient: ClientProgram = [
   process.execPath,
   join(import.meta.dirname, 'official-client.mjs'),

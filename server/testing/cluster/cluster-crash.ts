@@ -41,7 +41,7 @@ export interface ClusterCrashReport {
 const writers = 8;
 const transferClients = 4;
 const answerMillisMax = 15_000;
-/** From the start of work to the kill, from there to the start of who was killed, to the end. */
+/** Times from the start of work to the kill, to the start of who was killed, to the end. */
 const beforeKillMillis = {least: 30, most: 300} as const;
 const deadMillis = {least: 50, most: 800} as const;
 const afterStartMillis = {least: 0, most: 300} as const;

@@ -29,7 +29,7 @@ export interface Operation {
   readonly applied: boolean;
   /** What a read found. */
   readonly found: number;
-  /** After the operation, as the answer tells. */
+  /** The version after the operation, as the answer tells. */
   readonly version: number;
   readonly call: number;
   readonly return: number;

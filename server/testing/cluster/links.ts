@@ -63,7 +63,7 @@ export class Links {
     return this.#redirects.get(member) ?? {};
   }
 
-  /** From now on, and for bytes that are held already. */
+  /** Sets a fault from now on, and for bytes that are held already. */
   set(from: string, to: string, fault: LinkFault): void {
     this.#faults.set(direction(from, to), fault);
     for (const pipe of this.#pipes) pipe.faultChanged();

@@ -7,7 +7,7 @@
  */
 
 export interface Step {
-  /** Without its first word. */
+  /** The text behind its first word. */
   readonly text: string;
   readonly docString: string | undefined;
   readonly table: readonly (readonly string[])[];

@@ -14,8 +14,10 @@ export interface WordViolation {
 }
 
 /** Beginnings that leave a doc comment without a subject: "Of what `#own` began with". */
-const FRAGMENT =
-  /\/\*\*\s+(?:\*\s+)?(Of|By|For|In|As of|As `|So [mlf]\w+|Those|Behind|Beside|Not so)\b/g;
+const BEGINNINGS =
+  'Of|By|For|In|Into|As of|As `|So [mlf]\\w+|Those|Behind|Beside|Before|Since|Until|Under|Like|' +
+  'Again|Not so';
+const FRAGMENT = new RegExp(`/\\*\\*\\s+(?:\\*\\s+)?(${BEGINNINGS})\\b`, 'g');
 
 /** Names that were replaced, with the one to use. */
 const RETIRED: readonly (readonly [RegExp, string])[] = [

@@ -18,7 +18,7 @@ import {
 } from './source-text.ts';
 
 export interface SourceFile {
-  /** From the project's root, with slashes. */
+  /** The path from the project's root, with slashes. */
   readonly path: string;
   readonly text: string;
 }

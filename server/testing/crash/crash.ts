@@ -39,7 +39,7 @@ export interface CrashReport {
   readonly refused: number;
   readonly lost: number;
   readonly doubled: number;
-  /** From the start of the process to ready, of the slowest start after a kill. */
+  /** The time from the start of the process to ready, of the slowest start after a kill. */
   readonly slowestReopenMillis: number;
   readonly findings: readonly Finding[];
   /** Answers that neither acknowledge nor refuse: server errors nobody expects. */

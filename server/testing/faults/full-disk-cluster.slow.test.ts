@@ -94,7 +94,7 @@ async function alertsOf(of: SvcCluster, member: Member): Promise<readonly string
   return (alerts as readonly {readonly id: string}[]).map(({id}) => id);
 }
 
-/** Until the rest goes on, led by another one, and the member says what is wrong with it. */
+/** Waits until the rest goes on, led by another one, and the member says what is wrong with it. */
 async function fillUnder(small: SmallCluster, load: UniqueWriters, member: Member): Promise<void> {
   const of = await small.cluster();
   const {acknowledged} = load;

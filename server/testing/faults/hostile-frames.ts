@@ -4,7 +4,7 @@ import type {ByteClient} from '../worlds/byte-client.ts';
 import {asked, bytesOf, type SurfaceWorld} from './surfaces.ts';
 
 const close = 0x88;
-/** With 10,000 pings each: far more pongs than the buffers of a connection hold. */
+/** Turns of 10,000 pings: far more pongs than the buffers of a connection hold. */
 const pingTurns = 100;
 const mask = Buffer.from([1, 2, 3, 4]);
 

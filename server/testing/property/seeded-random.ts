@@ -8,7 +8,7 @@ export class SeededRandom {
     this.#state = seed | 0;
   }
 
-  /** From 0 up to before `bound`. */
+  /** A number from 0 up to before `bound`. */
   below(bound: number): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);

@@ -257,7 +257,7 @@ function negation(random: SeededRandom): string {
   return random.once(3) ? 'NOT ' : '';
 }
 
-/** From one to `most` of the items, none twice. */
+/** Picks from one to `most` of the items, none twice. */
 function some<T>(random: SeededRandom, items: readonly T[], most: number): readonly T[] {
   const count = 1 + random.below(most);
   return [...new Set(Array.from({length: count}, () => random.pick(items)))];

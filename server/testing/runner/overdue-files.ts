@@ -7,7 +7,7 @@
  */
 import {childWith, signalAll, treeOf} from './processes.ts';
 
-/** Between asking and killing. */
+/** The time between asking and killing. */
 const graceMs = 5_000;
 
 export interface OverdueOptions {

@@ -12,7 +12,7 @@ const pollMillisOf = (waitedMillis: number): number =>
 export interface EventuallyOptions {
   /** A longer bound, for what takes several starts of a process, or a cluster. */
   readonly millisMax?: number;
-  /** Between two looks, where each of them uses something up. */
+  /** The time between two looks, where each of them uses something up. */
   readonly pollMillis?: number;
   /** What a person wants to read when it did not come, such as the end of a log. */
   readonly told?: () => string;

@@ -42,7 +42,7 @@ export const rootPassword = 'only-for-tests';
 export class ServerProcess {
   readonly url: string;
   readonly root: string;
-  /** From the start of the process to the first answer of `/ready`. */
+  /** The time from the start of the process to the first answer of `/ready`. */
   readonly readyMillis: number;
   readonly #child: ChildProcess;
   readonly #log: {text: string};

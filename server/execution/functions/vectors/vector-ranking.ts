@@ -51,7 +51,7 @@ function fuseRows(args: readonly Value[], call: CallContext): Value {
   return rows;
 }
 
-/** From one source and the next in turn, each record once. */
+/** Takes from one source and the next in turn, each record once. */
 function interleave(args: readonly Value[]): Value {
   const name = 'vector.interleave';
   const last = args.at(-1) ?? null;

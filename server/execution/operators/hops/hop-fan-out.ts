@@ -47,7 +47,7 @@ export class HopFanOut {
   #keeping: Hop[] | undefined = [];
   /** Vertices below are read to their end. */
   #readBefore = 0;
-  /** At the place of a vertex read before: how many of its hops were given. */
+  /** How many hops were given of the vertex that was read before. */
   #given = 0;
   #again: Source<Hop> | undefined;
 

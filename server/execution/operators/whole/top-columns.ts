@@ -109,7 +109,7 @@ class TopLoop {
     return true;
   }
 
-  /** Between which numbers the first key of an accepted row lies; equal ones are compared. */
+  /** The range in which the first key of an accepted row lies; equal ones are compared. */
   #bound(isNumeric: boolean): {readonly low: number; readonly high: number} {
     const worst = isNumeric ? this.#heap.worst?.[0] : undefined;
     if (worst === null && this.#first?.nulls === 'first') return noNumber;
