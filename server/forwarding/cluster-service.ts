@@ -211,7 +211,7 @@ export class ClusterService implements Service {
     });
   }
 
-  connect(context?: session.RequestContext): session.ClientConnection {
+  connect(context?: session.ClientContext): session.ClientConnection {
     const local = this.#local.connect(context);
     const remote = new Map<string, () => void>();
     const connection: Connection = {

@@ -354,3 +354,22 @@ test('a connection remembers only the transactions that are open', async () => {
   await eventually('it is rolled back', () => open() === 0);
   assert.equal(asked.length, 1);
 });
+
+test('what a client says when it comes goes along with each transaction', async () => {
+  const {ways, leaders, own} = await itemWorld(false);
+  const [first] = leaders;
+  const said = {clientName: 'the tester', isolation: 'REPEATABLE_READ', readOnly: true} as const;
+  for (const service of [ways.service, first.world.service]) {
+    const {context, close} = service.connect(said);
+    const transactionId = await service.begin(root, 'db', context);
+    const [open] = first.world.service.transactions(root);
+    assert.equal(open?.isolation, 'REPEATABLE_READ');
+    assert.equal(open.clientName, 'the tester');
+    const request = {...statementRequest('db', insert), ...context, transactionId};
+    const refused = {code: 'query.not-idempotent'};
+    await assert.rejects(async () => service.rows(root, request), refused);
+    close();
+    await eventually('it is rolled back', () => first.service.open.size === 0);
+  }
+  assert.deepEqual(own.transactions(root), []);
+});

@@ -44,6 +44,7 @@ import type {SearchIndexFigures} from './search/search-figures.ts';
 import type {ServiceOptions} from './service-options.ts';
 import type {
   ClientConnection,
+  ClientContext,
   ChangesRequest,
   ChangeSubscription,
   LoadRequest,
@@ -309,7 +310,7 @@ export class SessionService implements Service {
     );
   }
 
-  connect(context: RequestContext = {}): ClientConnection {
+  connect(context: ClientContext = {}): ClientConnection {
     return openConnection(context, connection => {
       this.#sessions.endWhere(session => session.connection === connection);
       this.#queries.terminateWhere(query => query.request.connection === connection);

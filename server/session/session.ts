@@ -286,10 +286,13 @@ export interface ClientConnection {
 
 /** What goes along with a transaction. */
 export interface TransactionContext extends RequestContext {
-  /** Absent: READ_COMMITTED. */
+  /** Absent: READ_COMMITTED. A statement without a transaction is the same under both levels. */
   readonly isolation?: Isolation | undefined;
   readonly connection?: ClientConnection | undefined;
 }
+
+/** What a client says of itself when it comes: it goes along with all its requests. */
+export type ClientContext = Omit<TransactionContext, 'connection' | 'signal'>;
 
 /** Everything refuses with a `Refusal`; nothing here answers half a result as success. */
 export interface Service {
@@ -343,9 +346,9 @@ export interface Service {
   /**
    * Says that a client is there: what it opens ends with its connection.
    *
-   * @param context - What it says of itself, for all its requests.
+   * @param context - Its name and its settings, of transactions their isolation too.
    */
-  connect(context?: RequestContext): ClientConnection;
+  connect(context?: ClientContext): ClientConnection;
 
   /**
    * Begins a transaction, and answers its id.

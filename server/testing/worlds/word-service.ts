@@ -15,10 +15,10 @@ import type {WorkProgress} from '#server/session/database/work-progress.ts';
 import type {
   ChangesRequest,
   ClientConnection,
+  ClientContext,
   ChangeSubscription,
   LoadRequest,
   RecordLoad,
-  RequestContext,
   ResultCursor,
   RowCursor,
   RowsRequest,
@@ -90,7 +90,7 @@ export class WordService implements Service {
     return service;
   }
 
-  connect(context?: RequestContext): ClientConnection {
+  connect(context?: ClientContext): ClientConnection {
     return this.#real.connect(context);
   }
 
