@@ -24,18 +24,18 @@ export interface PlanLine {
   readonly node: PlanNode;
 }
 
-export function planLines(node: PlanNode): readonly PlanLine[] {
-  const inputs = inputsOf(node);
-  return [
-    {text: nodeText(node), node},
-    ...inputs.flatMap((input, at) => {
+export function planLines(plan: PlanNode): readonly PlanLine[] {
+  const lines: PlanLine[] = [];
+  const add = (node: PlanNode, branch: string, before: string): void => {
+    lines.push({text: branch + nodeText(node), node});
+    const inputs = inputsOf(node);
+    for (const [at, input] of inputs.entries()) {
       const last = at === inputs.length - 1;
-      return planLines(input).map((line, index) => {
-        const branch = index === 0 ? (last ? '└─' : '├─') : last ? '  ' : '│ ';
-        return {...line, text: `${branch} ${line.text}`};
-      });
-    }),
-  ];
+      add(input, `${before}${last ? '└─' : '├─'} `, `${before}${last ? '  ' : '│ '} `);
+    }
+  };
+  add(plan, '', '');
+  return lines;
 }
 
 /** A plan on one line, sources first. */

@@ -42,7 +42,9 @@ interface Draft {
 }
 
 export function effectsOf(plan: PlanNode): Effects {
-  const draft: Draft = {
+  const known = knownEffects.get(plan);
+  if (known !== undefined) return known;
+  const effects: Draft = {
     reads: new Set(),
     readsAny: false,
     creates: new Set(),
@@ -50,20 +52,29 @@ export function effectsOf(plan: PlanNode): Effects {
     changesAny: false,
     deletesAny: false,
   };
-  collectPlan(plan, draft);
-  return draft;
+  collectNode(plan, effects);
+  for (const expression of expressionsOf(plan)) collectExpression(expression, effects);
+  for (const input of inputsOf(plan)) add(effects, effectsOf(input));
+  knownEffects.set(plan, effects);
+  return effects;
+}
+
+/** What nodes do that were asked about: rules ask of each node of a long plan in turn. */
+const knownEffects = new WeakMap<PlanNode, Effects>();
+
+function add(to: Draft, more: Effects): void {
+  for (const type of more.reads) to.reads.add(type);
+  for (const type of more.creates) to.creates.add(type);
+  to.readsAny ||= more.readsAny;
+  to.createsAny ||= more.createsAny;
+  to.changesAny ||= more.changesAny;
+  to.deletesAny ||= more.deletesAny;
 }
 
 /** Whether a plan changes nothing: it may run on a replica and over a read-only route. */
 export function isReadOnly(plan: PlanNode): boolean {
   const {creates, createsAny, changesAny, deletesAny} = effectsOf(plan);
   return creates.size === 0 && !createsAny && !changesAny && !deletesAny;
-}
-
-function collectPlan(node: PlanNode, draft: Draft): void {
-  collectNode(node, draft);
-  for (const expression of expressionsOf(node)) collectExpression(expression, draft);
-  for (const input of inputsOf(node)) collectPlan(input, draft);
 }
 
 function collectNode(node: PlanNode, draft: Draft): void {
@@ -130,7 +141,7 @@ function collectNode(node: PlanNode, draft: Draft): void {
 }
 
 function collectExpression(expression: Expression, draft: Draft): void {
-  if (expression.kind === 'subplan') collectPlan(expression.plan, draft);
+  if (expression.kind === 'subplan') add(draft, effectsOf(expression.plan));
   if (expression.kind === 'call') {
     const needs = functionSignature(expression.name)?.needs;
     if (needs === 'graph' || needs === 'database') draft.readsAny = true;
