@@ -16,14 +16,16 @@ export interface Machine {
 
 const glibcMin = [2, 34] as const;
 
-/** Reads the machine that this process runs on. */
+let read: Machine | undefined;
+
+/** The machine that this process runs on; it is read once. */
 export function readMachine(): Machine {
-  return {
+  return (read ??= {
     platform: process.platform,
     architecture: process.arch,
     processorFlags: readProcessorFlags(),
     glibc: readGlibcVersion(),
-  };
+  });
 }
 
 /** One sentence that says why the store cannot run here; undefined when it can. */
