@@ -3,7 +3,8 @@
  * its configuration, archives made and listed and removed, databases restored.
  *
  * Callers have checked that the principal may ask. Whoever makes it calls `start` once databases
- * are open, `databasesChanged` and `leads` as they happen, and `close` before the engine is closed.
+ * are open, `databasesChanged`, `leads` and `takenBack` as they happen, and `close` before the
+ * engine is closed.
  */
 import {AssertionFailure} from '#server/base/assert.ts';
 import {reasonOf, Refusal} from '#server/base/errors.ts';
@@ -131,6 +132,11 @@ export class BackupService {
   /** This server takes commits from now on. */
   async leads(): Promise<void> {
     await this.#restores.sweep(true);
+  }
+
+  /** What this server had appended as a leader never happens: files that waited for it go. */
+  async takenBack(): Promise<void> {
+    await this.#restores.sweep(false);
   }
 
   configuration(): BackupConfigurationReport {

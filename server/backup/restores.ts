@@ -154,7 +154,7 @@ export class Restores {
     return manifest;
   }
 
-  /** What the entry became whose outcome is not known, the next start or leader finds. */
+  /** What an entry became whose outcome is not known, a sweep finds when it is known. */
   async #takeBack(hidden: string, error: unknown): Promise<void> {
     if (error instanceof Refusal && error.code === 'commit.unknown') return;
     if (this.#options.engine.hiddenDatabases().includes(hidden)) await this.#drop(hidden);

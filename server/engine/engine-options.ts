@@ -85,6 +85,8 @@ export interface EngineEvents {
   readonly dropping?: (database: Database) => void;
   /** A marker was executed (`Engine.mark`): the database holds what it held at its place. */
   readonly marked?: (marker: string, database: Database) => void;
+  /** What this member had appended as a leader never happens: entries of another one are there. */
+  readonly takenBack?: () => void;
   /** Called on a member of a cluster when it begins or ends to take commits. */
   readonly leadership?: (leads: boolean) => void;
 }

@@ -469,6 +469,7 @@ export class Engine {
   #takenBack(index: LogIndex): void {
     this.#raise.settle();
     this.#served.takenBack(index);
+    this.#events.takenBack?.();
   }
 
   #advanced(bytes: number, fences: ReadonlyMap<number, {readonly reason: string}>): void {

@@ -53,11 +53,12 @@ export function followEngine(given: Settings, parts: Parts, services: Services):
   const {engine, cluster, logger} = parts;
   const {service, security, digests, agents, stop} = services;
   const {backups} = services.archives;
+  const sweeps = (work: Promise<unknown>): void => {
+    work.catch((error: unknown) => logger.log('error', 'database.not-swept', {error}));
+  };
   // What a leader cannot finish is done by the next one.
   const lead = (): void => {
-    Promise.all([backups.leads(), services.exchanges.sweep()]).catch((error: unknown) => {
-      logger.log('error', 'database.not-swept', {error});
-    });
+    sweeps(Promise.all([backups.leads(), services.exchanges.sweep()]));
     writeFirst(given, parts, services).catch((error: unknown) => {
       logger.log('error', 'cluster.not-begun', {error});
     });
@@ -81,6 +82,7 @@ export function followEngine(given: Settings, parts: Parts, services: Services):
       service.databaseDropped(database);
     },
     marked: (marker, database) => digests.hold(marker, database),
+    takenBack: () => sweeps(backups.takenBack()),
     leadership: leads => {
       cluster?.leadershipChanged();
       if (!leads) return;
