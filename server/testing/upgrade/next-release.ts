@@ -1,9 +1,9 @@
 /**
- * Another release of this source, for tests of upgrades until there are two: the same files with
- * another version and, of a minor release, one more format level. It runs from a bundle of its own.
+ * Another release of this source, for tests of upgrades until there are two: the same bundle with
+ * another version in it and, of a minor release, one more format level.
  */
 import {execFileSync} from 'node:child_process';
-import {cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
+import {cpSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {formatLevels} from '#server/engine/formats/levels.ts';
 import {version} from '#server/node/version.ts';
@@ -16,47 +16,37 @@ export const nextMinor = `${major}.${minor + 1}.1`;
 /** A patch of this one, which writes the same format. */
 export const nextPatch = `${major}.${minor}.${patch + 1}`;
 
-const bundle = `import {buildBundle} from './bin/build-bundle.mjs';
-  await buildBundle(process.cwd());`;
-
 /**
- * Makes it in `directory`, which must not exist; about two seconds.
+ * Makes it in `directory`, which must not exist, as an installation has it: without sources.
  *
  * @returns The path of its `bin/svc`.
  */
 export function makeRelease(directory: string, release: string): string {
+  // What this release is: that of its sources as they are now.
+  execFileSync(process.execPath, ['bin/prepare.mjs', '--strict', '--quiet'], {cwd: repository});
   mkdirSync(directory, {recursive: true});
-  cpSync(join(repository, 'server'), join(directory, 'server'), {
-    recursive: true,
-    filter: path => !/\/(testing|simulation)(\/|$)|\.test\.ts$/.test(path),
-  });
-  cpSync(join(repository, 'bin'), join(directory, 'bin'), {recursive: true});
+  for (const copied of ['bin', 'dist', 'package.json']) {
+    cpSync(join(repository, copied), join(directory, copied), {recursive: true});
+  }
   for (const shared of ['node_modules', 'build']) {
     symlinkSync(join(repository, shared), join(directory, shared));
   }
-  change(join(repository, 'package.json'), join(directory, 'package.json'), text =>
-    text.replace(`"version": "${version}"`, `"version": "${release}"`),
-  );
-  const versionFile = join(directory, 'server/node/version.ts');
-  change(versionFile, versionFile, text => text.replace(`'${version}'`, `'${release}'`));
-  if (release === nextMinor) addLevel(join(directory, 'server/engine/formats/levels.ts'));
-  execFileSync(process.execPath, ['--input-type=module', '--eval', bundle], {cwd: directory});
+  change(directory, `"${version}"`, `"${release}"`);
+  if (release !== nextMinor) return join(directory, 'bin/svc');
+  const level = {level: formatLevels.length + 1, since: `${major}.${minor + 1}`};
+  change(directory, /(?<=\bformatLevels = \[[^\]]*)\]/, `, ${JSON.stringify(level)}]`);
   return join(directory, 'bin/svc');
 }
 
-function addLevel(levels: string): void {
-  const next = {level: formatLevels.length + 1, since: `${major}.${minor + 1}`};
-  change(levels, levels, text =>
-    text.replace(
-      /(export const formatLevels: readonly FormatLevel\[\] = \[[^\]]*?),?\s*\];/,
-      (_, before: string) => `${before}, ${JSON.stringify(next)}];`,
-    ),
-  );
-}
-
-function change(from: string, to: string, edit: (text: string) => string): void {
-  const text = readFileSync(from, 'utf8');
-  const edited = edit(text);
-  if (edited === text) throw new Error(`${from} does not have what is to be changed in it`);
-  writeFileSync(to, edited);
+/** Edits the files of a release; at least one must have what is replaced. */
+function change(directory: string, from: string | RegExp, to: string): void {
+  const files = globSync(['package.json', 'dist/*.mjs'], {cwd: directory});
+  const edited = files.filter(file => {
+    const path = join(directory, file);
+    const before = readFileSync(path, 'utf8');
+    const after = before.replaceAll(typeof from === 'string' ? from : new RegExp(from, 'g'), to);
+    if (after !== before) writeFileSync(path, after);
+    return after !== before;
+  });
+  if (edited.length === 0) throw new Error(`no file has ${String(from)}`);
 }
