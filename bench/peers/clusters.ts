@@ -53,6 +53,7 @@ export async function startSvcBench(
   const cluster = await startSvcCluster({
     size,
     settings,
+    isMeasured: true,
     ...(program === undefined ? {} : {program}),
   });
   const client = cluster.clientOf(await untilLed(cluster));

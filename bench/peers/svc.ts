@@ -24,6 +24,7 @@ export async function startSvc(
   const server = await startServer({
     root,
     port,
+    isMeasured: true,
     ...(options.program === undefined ? {} : {program: options.program}),
     ...(options.settings === undefined ? {} : {settings: options.settings}),
     ...((options.pin ?? pinned()) ? {processors: '0'} : {}),

@@ -50,7 +50,8 @@ export interface AttackReport extends Probed {
 export async function runAttack(seconds: number, only = ''): Promise<AttackReport> {
   const port = await freePort();
   const settings = {'svc.server.defaultDatabases': 'h[]'};
-  await using server = await startServer({root: temporaryRoot('attack'), port, settings});
+  const folder = temporaryRoot('attack');
+  await using server = await startServer({root: folder, port, settings, isMeasured: true});
   const root: Caller = {url: server.url, user: 'root', password: rootPassword};
   const eve: Caller = {url: server.url, user: 'evil', password: 'evil-password'};
   const path = 'server/users';

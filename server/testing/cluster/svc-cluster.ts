@@ -6,7 +6,13 @@ import {mkdirSync, rmSync} from 'node:fs';
 import {join} from 'node:path';
 import {Client} from '#server/client/client.ts';
 import type {SeededRandom} from '../property/seeded-random.ts';
-import {freePort, program, rootPassword, temporaryRoot} from '../worlds/server-process.ts';
+import {
+  freePort,
+  program,
+  rootPassword,
+  temporaryRoot,
+  testSettings,
+} from '../worlds/server-process.ts';
 import {type ClusterSystem, type Member, untilLed} from './cluster-system.ts';
 import {Links} from './links.ts';
 import {MemberProcess} from './member-process.ts';
@@ -21,6 +27,8 @@ export interface SvcClusterOptions {
   readonly password?: string;
   /** Settings of every member. */
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
+  /** With the settings of an installation, for what is measured. Default: with `testSettings`. */
+  readonly isMeasured?: boolean;
   /** Words before the program of a member, such as those that start it in another place. */
   readonly launcher?: (index: number) => readonly string[];
   /** The `bin/svc` that is started. Default: that of this checkout. */
@@ -135,6 +143,7 @@ function prepareMember(
     'svc.ha.enabled': true,
     'svc.ha.serverList': serverList,
     'svc.ha.raftPort': raftPort,
+    ...(options.isMeasured === true ? {} : testSettings),
     ...options.settings,
   };
   const words = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);

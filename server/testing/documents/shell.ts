@@ -1,8 +1,9 @@
 /**
  * Runs the shell blocks of one document in one shell, in their order, as a reader would.
  *
- * Only the ports differ from what the document says, so that tests and servers do not meet. The
- * shell runs in a process group of its own, which is ended with it: no block leaves a server.
+ * Only the ports differ from what the document says, so that tests and servers do not meet, and
+ * passwords are hashed in fewer rounds. The shell runs in a process group of its own, which is
+ * ended with it: no block leaves a server.
  */
 import {spawn} from 'node:child_process';
 import {mkdtempSync, rmSync} from 'node:fs';
@@ -46,7 +47,7 @@ export async function runShell(
   const child = spawn('sh', ['-c', script], {
     cwd: repository,
     detached: true,
-    env: {...process.env, TMPDIR: folder},
+    env: {...process.env, SVC_SERVER_SALTITERATIONS: '1000', TMPDIR: folder},
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const texts = {stdout: '', stderr: ''};

@@ -37,8 +37,7 @@ export class AskedServer {
     settings: Readonly<Record<string, string | number | boolean>> = {},
     root = temporaryRoot('settings'),
   ): Promise<AskedServer> {
-    const given = {'svc.server.saltIterations': 1_000, ...settings};
-    const process = await startServer({root, port: await freePort(), settings: given});
+    const process = await startServer({root, port: await freePort(), settings});
     const server = new AskedServer(process);
     await server.ask('/server', {body: {command: 'create database db'}});
     return server;

@@ -14,7 +14,8 @@ import {Client} from '#server/client/client.ts';
 
 const repository = resolve(import.meta.dirname, '../../..');
 export const program = join(repository, 'bin/svc');
-const readyPollMillis = 5;
+/** Between two looks whether a server is ready: they take a processor from its start. */
+const readyPollMillis = {measured: 5, usual: 20} as const;
 const logCharactersDefault = 20_000;
 
 /** How a server is started. */
@@ -23,6 +24,8 @@ export interface ServerOptions {
   readonly root: string;
   readonly port: number;
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
+  /** With the settings of an installation, for what is measured. Default: with `testSettings`. */
+  readonly isMeasured?: boolean;
   /** Longest wait for it to be ready. Default 60 s. */
   readonly readyMillisMax?: number;
   /** Processors it may run on, as `taskset` writes them. Default: all. */
@@ -37,6 +40,9 @@ export interface ServerOptions {
 
 /** The password of root in every server that this file starts. */
 export const rootPassword = 'only-for-tests';
+
+/** Settings of the servers of tests: hashing passwords is most of what a short life takes. */
+export const testSettings = {'svc.server.saltIterations': 1_000};
 
 /** One running server. */
 export class ServerProcess {
@@ -133,12 +139,13 @@ export async function freePort(): Promise<number> {
  */
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
   const {root, port, readyMillisMax = 60_000} = options;
-  const {logCharactersMax = logCharactersDefault} = options;
+  const {logCharactersMax = logCharactersDefault, isMeasured = false} = options;
   const url = `http://127.0.0.1:${port}`;
   const settings = {
     'svc.server.rootPath': root,
     'svc.server.httpIncomingHost': '127.0.0.1',
     'svc.server.httpIncomingPort': port,
+    ...(isMeasured ? {} : testSettings),
     ...options.settings,
   };
   const words = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
@@ -167,7 +174,8 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
         await end(child, 'SIGKILL');
         throw new Error(`the server was not ready after ${Math.round(waited)} ms:\n${log.text}`);
       }
-      await new Promise(resolve => setTimeout(resolve, readyPollMillis));
+      const pause = readyPollMillis[isMeasured ? 'measured' : 'usual'];
+      await new Promise(resolve => setTimeout(resolve, pause));
     }
   } finally {
     client.close();

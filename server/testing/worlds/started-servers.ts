@@ -8,7 +8,7 @@ import {join} from 'node:path';
 import {Client} from '#server/client/client.ts';
 import {MemberProcess} from '../cluster/member-process.ts';
 import {eventually} from '../time/eventually.ts';
-import {freePort, program, rootPassword, temporaryRoot} from './server-process.ts';
+import {freePort, program, rootPassword, temporaryRoot, testSettings} from './server-process.ts';
 
 export type GivenSettings = Readonly<Record<string, string | number | boolean>>;
 
@@ -40,6 +40,7 @@ export class StartedServer {
       'svc.server.rootPath': root,
       'svc.server.httpIncomingHost': startedHost,
       'svc.server.httpIncomingPort': port,
+      ...testSettings,
       ...settings,
     };
     const words = Object.entries(all).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
