@@ -4,12 +4,15 @@
  * those that can use data from outside the repository. What needs such data must be skipped.
  *
  * The packages and the compiled RocksDB of this checkout are used: both are made from the lock
- * file and from sources that the clone has as well.
+ * file and from sources that the clone has as well. So is what it remembers of its tests: a file
+ * that has passed here runs again if anything that it loads, reads, lists, looks for or asks of the
+ * environment is another one in the clone, or is not there.
  */
 import {spawn, spawnSync} from 'node:child_process';
-import {cpSync, existsSync, mkdtempSync, rmSync, symlinkSync} from 'node:fs';
+import {cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync} from 'node:fs';
 import {tmpdir} from 'node:os';
-import {join} from 'node:path';
+import {dirname, join} from 'node:path';
+import {passesPath} from './runner/passes.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -28,6 +31,10 @@ async function main(): Promise<number> {
         recursive: true,
         preserveTimestamps: true,
       });
+    if (existsSync(join(root, passesPath))) {
+      mkdirSync(join(clone, dirname(passesPath)));
+      cpSync(join(root, passesPath), join(clone, passesPath));
+    }
     const {SVC_SHARED: _outside, ...env} = process.env;
     const words = ['--conditions=source', 'server/testing/run-tests.ts', 'quick', ...patterns];
     const child = spawn(process.execPath, words, {cwd: clone, env, stdio: 'inherit'});

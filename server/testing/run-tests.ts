@@ -1,10 +1,10 @@
 /**
- * `make test` and `make check`: runs the gates and then the tests, says what it runs and how long
- * it took, shows failures in full, and closes with one line `N passed, N failed, N skipped`.
+ * `make test` and `make check`: runs the gates and the tests, says what it runs and how long it
+ * took, shows failures in full, and closes with one line `N passed, N failed, N skipped`.
  *
  * A gate (types, lint, ...) counts as one case. `quick` leaves out the files that end in
- * .e2e.test.ts or .slow.test.ts, but for the ones that further patterns name, and the files that
- * have passed with all that they read as it is now (runner/passes.ts); it says how many those are.
+ * .e2e.test.ts or .slow.test.ts, but for the ones that further patterns name, and the files and
+ * gates that have passed with all that they read as it is now (runner/passes.ts); it says which.
  * `files` runs the files that patterns name, and no gate. `all` runs everything.
  */
 import {spawn} from 'node:child_process';
@@ -14,7 +14,8 @@ import {dirname, join} from 'node:path';
 import {performance} from 'node:perf_hooks';
 import {type Gate, gatesOf} from './conventions/gates.ts';
 import {busyLoops} from './runner/busy-loops.ts';
-import {closingLine, type Counts, noCounts, seconds, sumOf, type Verdict} from './runner/counts.ts';
+import {closingLine, type Counts, noCounts, seconds, sumOf} from './runner/counts.ts';
+import {wholeTree} from './runner/inputs.ts';
 import {OverdueFiles} from './runner/overdue-files.ts';
 import {type Pass, Passes} from './runner/passes.ts';
 import {inPlaces} from './runner/places.ts';
@@ -28,7 +29,7 @@ const root = process.cwd();
 const folders = ['server', 'operator', 'bench', 'examples', 'images', 'e2e'];
 const isSlow = (file: string): boolean => /\.(?:e2e|slow)\.test\.ts$/.test(file);
 
-const filesAtOnce = {least: 2, most: 3 * availableParallelism()};
+const atOnce = {least: 2, most: 3 * availableParallelism()};
 
 /** A file that runs longer hangs; it is ended and counts as failed. */
 const msMaxOf = (file: string): number => (isSlow(file) ? 900_000 : 60_000);
@@ -50,21 +51,13 @@ async function main(scope = '', patterns: readonly string[]): Promise<number> {
   const passes = new Passes(root);
   const remembered = scope === 'quick' ? passesOf(files, passes) : new Map<string, Pass>();
   using _busy = busyLoops(busy);
-  const parts: Readonly<Counts>[] = [];
-  const failures: string[] = [];
-  for (const [name, verdict] of scope === 'files' ? [] : await runGates()) {
-    parts.push({...noCounts(), [verdict]: 1});
-    if (verdict === 'failed') failures.push(name);
-  }
   const left = files.filter(file => !remembered.has(file));
-  for (const [file, {counts, failures: names}] of await runFiles(left, passes)) {
-    parts.push(counts);
-    failures.push(...names.map(name => `${file}: ${name}`));
-  }
+  const outcomes = await runAll(gatesFor(scope, passes), left, passes);
   passes.write();
+  const failures = outcomes.flatMap(({failures: names}) => names);
   if (failures.length > 0) say(`\nfailed:\n${failures.map(name => `  ${name}`).join('\n')}`);
   if (remembered.size > 0) say(rememberedLine(left.length, [...remembered.values()]));
-  const total = sumOf(parts);
+  const total = sumOf(outcomes.map(({counts}) => counts));
   say(closingLine(total));
   return total.failed === 0 ? 0 : 1;
 }
@@ -106,6 +99,16 @@ function passesOf(files: readonly string[], passes: Passes): ReadonlyMap<string,
   return found;
 }
 
+/** The gates that run; the first of them builds what servers are started from, and always does. */
+function gatesFor(scope: Scope, passes: Passes): readonly Gate[] {
+  if (scope === 'files') return [];
+  const [build, ...others] = gatesOf(root);
+  const left = others.filter(({name}) => scope === 'all' || passes.find(name) === undefined);
+  const names = others.filter(gate => !left.includes(gate)).map(({name}) => name);
+  if (names.length > 0) say(`passed before, and no file has changed: ${names.join(', ')}`);
+  return build === undefined ? left : [build, ...left];
+}
+
 function rememberedLine(ran: number, passes: readonly Pass[]): string {
   const cases = passes.reduce((sum, pass) => sum + pass.cases, 0);
   const oldest = new Date(Math.min(...passes.map(pass => pass.at)));
@@ -115,23 +118,62 @@ function rememberedLine(ran: number, passes: readonly Pass[]): string {
   );
 }
 
-/** Runs all gates: those behind the build only read, and most of them have one thread. */
-async function runGates(): Promise<readonly [string, Verdict][]> {
-  const [build, ...others] = gatesOf(root);
-  const verdicts: [string, Verdict][] = [];
-  const judge = async (gate: Gate): Promise<void> => {
-    verdicts.push([gate.name, await runGate(gate)]);
+/** What a gate or a file came to, with the names of what failed. */
+interface Outcome {
+  readonly counts: Readonly<Counts>;
+  readonly failures: readonly string[];
+}
+
+/**
+ * Runs gates and files, several at once: first the gate that builds what servers are started from,
+ * then the others, and files as places become free. Answers the outcomes in the order given.
+ */
+async function runAll(
+  [build, ...gates]: readonly Gate[],
+  files: readonly string[],
+  passes: Passes,
+): Promise<readonly Outcome[]> {
+  const outcomes: (Outcome | undefined)[] = [build && (await runGate(build))];
+  const folder = mkdtempSync(join(tmpdir(), 'svc-tests-'));
+  const overdue = new OverdueFiles({say});
+  const runFile = async (file: string, notes: string): Promise<Outcome> => {
+    overdue.began(join(root, file), msMaxOf(file));
+    const outcome = await runTestFile(root, file, notes);
+    overdue.ended(join(root, file));
+    printFile(file, outcome);
+    const {failed, passed, skipped} = outcome.counts;
+    if (failed > 0) passes.forget(file);
+    else passes.add(file, passed + skipped, outcome.inputs);
+    return {...outcome, failures: outcome.failures.map(name => `${file}: ${name}`)};
   };
-  if (build !== undefined) await judge(build);
-  const half = async (): Promise<void> => {
-    for (let gate = others.shift(); gate !== undefined; gate = others.shift()) await judge(gate);
+  const judge = async (gate: Gate): Promise<Outcome> => {
+    const outcome = await runGate(gate);
+    if (outcome.counts.passed > 0) passes.add(gate.name, 1, [wholeTree]);
+    else passes.forget(gate.name);
+    return outcome;
   };
-  await Promise.all([half(), half()]);
-  return verdicts;
+  const work = [
+    ...gates.map(gate => () => judge(gate)),
+    ...files.map((file, at) => () => runFile(file, join(folder, String(at)))),
+  ].entries();
+  const next = (): Promise<void> | undefined => {
+    const {value, done} = work.next();
+    if (done === true) return undefined;
+    const [place, run] = value;
+    return run().then(outcome => {
+      outcomes[place + 1] = outcome;
+    });
+  };
+  try {
+    await inPlaces(next, atOnce);
+  } finally {
+    rmSync(folder, {recursive: true, force: true});
+  }
+  return outcomes.filter(outcome => outcome !== undefined);
 }
 
 /** Runs one gate; its output is shown when it fails. */
-async function runGate({name, program, args, skips}: Gate): Promise<Verdict> {
+async function runGate({name, program, args, skips}: Gate): Promise<Outcome> {
   const begun = performance.now();
   const env = {...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`};
   const child = spawn(program, args, {cwd: root, env, stdio: ['ignore', 'pipe', 'pipe']});
@@ -151,39 +193,8 @@ async function runGate({name, program, args, skips}: Gate): Promise<Verdict> {
   const note = skipped === undefined ? '' : `, ${skipped}`;
   say(`${mark} ${name} (${seconds(performance.now() - begun)}${note})`);
   if (status !== 0) process.stdout.write(output);
-  return status !== 0 ? 'failed' : skipped === undefined ? 'passed' : 'skipped';
-}
-
-/** Runs test files and prints a line for each when it ends; answers them in the order of names. */
-async function runFiles(
-  files: readonly string[],
-  passes: Passes,
-): Promise<readonly [string, FileOutcome][]> {
-  const outcomes: [string, FileOutcome][] = [];
-  const overdue = new OverdueFiles({say});
-  const folder = mkdtempSync(join(tmpdir(), 'svc-tests-'));
-  const left = files.entries();
-  const next = (): Promise<void> | undefined => {
-    const {value, done} = left.next();
-    return done === true ? undefined : runNext(...value);
-  };
-  const runNext = async (place: number, file: string): Promise<void> => {
-    const notes = join(folder, String(place));
-    overdue.began(join(root, file), msMaxOf(file));
-    const outcome = await runTestFile(root, file, notes);
-    overdue.ended(join(root, file));
-    outcomes.push([file, outcome]);
-    printFile(file, outcome);
-    const {failed, passed, skipped} = outcome.counts;
-    if (failed > 0) passes.forget(file);
-    else passes.add(file, passed + skipped, outcome.inputs);
-  };
-  try {
-    await inPlaces(next, filesAtOnce);
-  } finally {
-    rmSync(folder, {recursive: true, force: true});
-  }
-  return outcomes.sort(([one], [other]) => (one < other ? -1 : 1));
+  const verdict = status !== 0 ? 'failed' : skipped === undefined ? 'passed' : 'skipped';
+  return {counts: {...noCounts(), [verdict]: 1}, failures: status === 0 ? [] : [name]};
 }
 
 function printFile(file: string, {counts, output, ms, processorMs}: FileOutcome): void {

@@ -1,22 +1,26 @@
 /**
  * Notes what the outcome of a test file depends on, while it runs: the sources that are loaded, the
  * paths that are read, listed or looked for, and the variables of the environment that are asked
- * for. Each is a line of a file. A process that starts programs or walks a tree notes
- * `everything`: what it depends on cannot be told. The last line says what it took of processors.
+ * for. Each is a line of a file. A process that walks the repository notes `wholeTree`, and one
+ * that starts programs or walks elsewhere `everything`: what it depends on cannot be told. The last
+ * line says what it took of processors.
  *
- * What npm installed is left out, as the lock file stands for it, and so is what lies in the folder
- * for temporary files, which a test made itself. Threads note what they read as their process does.
+ * What npm installed is left out, as the lock file stands for it, and so are temporary files, which
+ * a test made itself. Threads note what they read as their process does.
  */
 import childProcess from 'node:child_process';
 import fs from 'node:fs';
 import {syncBuiltinESMExports} from 'node:module';
 import {tmpdir} from 'node:os';
-import {resolve} from 'node:path';
+import {join, resolve} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import workerThreads, {isMainThread, Worker, type WorkerOptions} from 'node:worker_threads';
 
 /** The line that says that no list is complete. */
 export const everything = '*';
+
+/** The line that stands for every file of the repository, but for those that git passes over. */
+export const wholeTree = '**';
 
 /** Begins the line of a variable. */
 export const variableSign = '$';
@@ -62,7 +66,7 @@ export function noteInputs(to: string, root: string): (path: string) => void {
     writeLine(`${input}\n`);
   };
   const within = `${root}/`;
-  const temporary = `${tmpdir()}/`;
+  const temporary = join(tmpdir(), 'svc-');
   const isOwn = (path: string): boolean =>
     path.includes('/node_modules/') ||
     (path.startsWith(within)
@@ -71,17 +75,20 @@ export function noteInputs(to: string, root: string): (path: string) => void {
   const notePath = (path: string): void => {
     if (!isOwn(path)) note(path);
   };
+  const noteWalk = (folder: string): void => {
+    if (!isOwn(folder)) note(`${folder}/`.startsWith(within) ? wholeTree : everything);
+  };
   const noteRead = (path: unknown, options: unknown): void => {
     const text = path instanceof URL ? fileURLToPath(path) : path;
     if (typeof text !== 'string' && !Buffer.isBuffer(text)) return;
     const whole = resolve(text.toString());
     notePath(whole);
-    if (isRecursive(options) && !isOwn(whole)) note(everything);
+    if (isRecursive(options)) noteWalk(whole);
   };
   for (const module of [fs, fs.promises] as unknown as Record<string, Unknown>[]) {
     watchCalls(module, reading, noteRead);
     watchCalls(module, ['cp'], from => noteRead(from, {recursive: true}));
-    watchCalls(module, ['glob'], () => note(everything));
+    watchCalls(module, ['glob'], (_pattern, options) => noteWalk(folderOf(options)));
   }
   watchCalls(childProcess as unknown as Record<string, Unknown>, starting, () => note(everything));
   workerThreads.Worker = class extends Worker {
@@ -108,6 +115,12 @@ function processorMs(): number {
 
 function isRecursive(options: unknown): boolean {
   return typeof options === 'object' && options !== null && 'recursive' in options;
+}
+
+/** Where a search of files begins. */
+function folderOf(options: unknown): string {
+  const {cwd = '.'} = (options ?? {}) as {readonly cwd?: string | URL};
+  return resolve(cwd instanceof URL ? fileURLToPath(cwd) : cwd);
 }
 
 /** Has `told` hear what the functions of these names, and of their twins, are called with. */

@@ -1,15 +1,18 @@
 /**
- * Remembers which test files have passed, with the state of all that each of them depended on
- * (inputs.ts). One whose inputs are as they were would pass again: `make check` leaves it out and
- * says so. `make test` runs every file, whatever is remembered.
+ * Remembers which test files and gates have passed, with the state of all that each of them
+ * depended on (inputs.ts). One whose inputs are as they were would pass again: `make check` leaves
+ * it out and says so. `make test` runs everything, whatever is remembered.
  *
  * A file is not remembered when its inputs cannot be told, or when one of them changed after the
- * run had begun: which of its states the test saw is not known then.
+ * run had begun: which of its states the test saw is not known then. Inputs are named by their way
+ * from the repository, so that what is remembered holds in a clone of it that lies elsewhere, but
+ * for what depends on its neighbours.
  */
-import {createHash} from 'node:crypto';
+import {spawnSync} from 'node:child_process';
+import {createHash, randomUUID} from 'node:crypto';
 import {mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync} from 'node:fs';
-import {dirname, join} from 'node:path';
-import {everything, variableSign} from './inputs.ts';
+import {dirname, join, relative} from 'node:path';
+import {everything, variableSign, wholeTree} from './inputs.ts';
 
 export interface Pass {
   readonly cases: number;
@@ -31,6 +34,9 @@ interface Stored {
 
 const absent = 'absent';
 
+/** Where they are kept, from the root of the repository. */
+export const passesPath = '.cache/passes.json';
+
 export class Passes {
   readonly #root: string;
   readonly #begunAt = Date.now();
@@ -44,7 +50,7 @@ export class Passes {
   /** Reads what is remembered of the repository at `root`; nothing of another runtime. */
   constructor(root: string) {
     this.#root = root;
-    this.#path = join(root, '.cache/passes.json');
+    this.#path = join(root, passesPath);
     this.#basis = digestOf([process.version, process.arch, this.#stateOf('package-lock.json')]);
     const stored = readStored(this.#path);
     if (stored?.basis !== this.#basis) return;
@@ -96,7 +102,7 @@ export class Passes {
   }
 
   #nameOf(input: string): string {
-    return input.startsWith(`${this.#root}/`) ? input.slice(this.#root.length + 1) : input;
+    return input.startsWith('/') ? relative(this.#root, input) : input;
   }
 
   #place(input: string): number {
@@ -115,22 +121,37 @@ export class Passes {
   #stateOf(input: string): string {
     const known = this.#states.get(input);
     if (known !== undefined) return known;
-    const state = input.startsWith(variableSign)
-      ? (process.env[input.slice(variableSign.length)] ?? absent)
-      : stateOfPath(this.#pathOf(input), !input.startsWith('/'));
+    const state = this.#stateNow(input);
     this.#states.set(input, state);
     return state;
   }
 
-  #changedSince(input: string): boolean {
-    if (input.startsWith(variableSign)) return false;
-    const stat = statSync(this.#pathOf(input), {throwIfNoEntry: false});
-    return stat !== undefined && Math.max(stat.mtimeMs, stat.ctimeMs) >= this.#begunAt;
+  #stateNow(input: string): string {
+    if (input === wholeTree) return stateOfTree(this.#root);
+    return input.startsWith(variableSign)
+      ? (process.env[input.slice(variableSign.length)] ?? absent)
+      : stateOfPath(join(this.#root, input), !input.startsWith('../'));
   }
 
-  #pathOf(input: string): string {
-    return join(input.startsWith('/') ? '' : this.#root, input);
+  #changedSince(input: string): boolean {
+    if (input.startsWith(variableSign)) return false;
+    if (input === wholeTree) return filesIn(this.#root).some(path => this.#changedSince(path));
+    const stat = statSync(join(this.#root, input), {throwIfNoEntry: false});
+    return stat !== undefined && Math.max(stat.mtimeMs, stat.ctimeMs) >= this.#begunAt;
   }
+}
+
+/** What all files hold; where git does not tell which there are, no two states are alike. */
+function stateOfTree(root: string): string {
+  const files = filesIn(root);
+  if (files.length === 0) return randomUUID();
+  return digestOf(files.flatMap(path => [path, stateOfPath(join(root, path), true)]));
+}
+
+function filesIn(root: string): readonly string[] {
+  const words = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+  const {stdout} = spawnSync('git', words, {cwd: root, encoding: 'utf8', maxBuffer: 64 << 20});
+  return [...new Set(stdout?.split('\0').filter(Boolean))].sort();
 }
 
 /** What a path holds; of one outside the repository, which may be large, its size and age. */

@@ -44,7 +44,9 @@ test('one more runs at every look at an idle machine, up to the most', async () 
     counts.push(pieces.running);
   }
   assert.deepEqual(counts, [2, 3, 4, 4]);
-  for (let piece = 0; piece < 6; piece++) await pieces.end();
+  await pieces.end();
+  assert.equal(pieces.running, 4, 'the next one takes the place');
+  for (let piece = 0; piece < 5; piece++) await pieces.end();
   await done;
 });
 

@@ -1,7 +1,7 @@
 /**
  * Decides how many test files run at once. Some fill a processor; some wait for disks and clocks
- * most of their time. One more is begun whenever the machine has a processor to spare, whoever
- * else keeps it busy; while it has none, only the least number run.
+ * most of their time. There is a place more at each look at a machine that has a processor to
+ * spare, whoever else keeps it busy, and one less, down to the least number, where it has none.
  */
 import {cpus} from 'node:os';
 import {performance} from 'node:perf_hooks';
@@ -17,8 +17,9 @@ export interface PlacesOptions {
 }
 
 const lookEveryMs = 500;
-/** Less is what a processor spares that waits for the disk of a file that fills it. */
-const idleToBegin = 0.6;
+/** Idle processors: from the first number on there is a place more, below the other one less. */
+const idleForMore = 0.35;
+const idleForLess = 0.1;
 
 /** Does all that `next` hands out, several at once, and settles when the last is done. */
 export async function inPlaces(
@@ -26,7 +27,8 @@ export async function inPlaces(
   {least, most, idle = idleProcessors(), timers = createTimers()}: PlacesOptions,
 ): Promise<void> {
   const running = new Set<Promise<void>>();
-  const fill = (places: number): void => {
+  let places = least;
+  const fill = (): void => {
     while (running.size < places) {
       const work = next();
       if (work === undefined) return;
@@ -44,14 +46,17 @@ export async function inPlaces(
       });
     });
   let pausing = pause();
-  fill(least);
+  fill();
   while (running.size > 0) {
     await Promise.race([...running, pausing]);
-    const hasSpare = isTimeToLook && idle() >= idleToBegin && running.size < most;
-    fill(hasSpare ? Math.max(least, running.size + 1) : least);
-    if (!isTimeToLook) continue;
-    isTimeToLook = false;
-    pausing = pause();
+    if (isTimeToLook) {
+      isTimeToLook = false;
+      pausing = pause();
+      const spare = idle();
+      if (spare >= idleForMore) places = Math.min(most, places + 1);
+      else if (spare < idleForLess) places = Math.max(least, places - 1);
+    }
+    fill();
   }
   stopPause();
 }
