@@ -59,7 +59,9 @@ before(async () => {
 });
 
 test('an image that is built twice has one digest', {skip}, async () => {
-  const again = await buildImage(serverImage, machine, release);
+  // The layer of Node.js is found by the digest of its tar, and not compressed once more.
+  const large = [...packed].filter(([, {unpackedBytes}]) => unpackedBytes > 50e6);
+  const again = await buildImage(serverImage, machine, release, new Map(large));
   assert.equal(again.digest, image.digest);
   assert.equal(again.billOfMaterials, image.billOfMaterials);
 });

@@ -79,7 +79,7 @@ interface Kind {
   /** What a client does next when it was told that it was done; or, `isBold`, in any case. */
   readonly after?: (use: Use) => Promise<unknown>;
   readonly isBold?: boolean;
-  /** The records are made before. */
+  /** It reads the many rows that are there. */
   readonly isRead?: boolean;
   /** How many records there are in the end. */
   readonly records: number;
@@ -91,6 +91,8 @@ interface Kind {
 
 const insert = 'INSERT INTO Item SET key = :key, n = 0';
 const manyRows = 3_000;
+/** The key of the rows that are there to be read. */
+const readKey = 'read';
 const insertMany = `UNWIND range(1, ${manyRows}) AS n CREATE (i:Item {key: $key, n: n}) RETURN n`;
 const loaded = Array.from({length: 25}, (_one, n) => n);
 
@@ -120,7 +122,6 @@ const kinds: Readonly<Record<string, Kind>> = {
     records: manyRows,
   },
   'read of many rows': {
-    before: use => use.rows(insertMany, {language: 'cypher'}),
     cut: async use => {
       const text = 'SELECT n FROM Item WHERE key = :key';
       const found = await use.rows(text, {transactionId: use.transactionId});
@@ -130,10 +131,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     isRead: true,
   },
   'read of many rows in a transaction': {
-    before: async use => {
-      await use.rows(insertMany, {language: 'cypher'});
-      await use.begin();
-    },
+    before: begin,
     cut: async use => {
       const found = await use.rows('SELECT n FROM Item WHERE key = :key');
       assert.equal(found.length, manyRows);
@@ -252,7 +250,8 @@ async function everyCut(context: TestContext, world: TwoLeaders): Promise<void> 
   const {link} = world;
   let count = 0;
   for (const [name, kind] of Object.entries(kinds)) {
-    const measured = new Use(world, `whole${count}`);
+    const keyOf = (made: string): string => (kind.isRead === true ? readKey : made);
+    const measured = new Use(world, keyOf(`whole${count}`));
     await kind.before?.(measured);
     const before = link.answerBytes;
     await kind.cut(measured);
@@ -260,7 +259,7 @@ async function everyCut(context: TestContext, world: TwoLeaders): Promise<void> 
     const outcomes = new Map<string, number>();
     for (const moves of [false, true]) {
       for (const at of places(answerBytes)) {
-        const key = `k${(count += 1)}`;
+        const key = keyOf(`k${(count += 1)}`);
         const cut = (): void => {
           link.answerBytesLeft = at;
           if (moves) link.onStop = () => world.lead(1);
@@ -288,6 +287,8 @@ async function itemWorld(isSecure: boolean): Promise<TwoLeaders> {
   ]) {
     await world.stored.run(text);
   }
+  const parameters = new Map([['key', readKey]]);
+  await world.stored.run(insertMany, {language: 'cypher', parameters});
   return world;
 }
 

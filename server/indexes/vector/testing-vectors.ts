@@ -81,10 +81,13 @@ export function nearestOf(
   k: number,
   similarity: Similarity,
 ): readonly number[] {
-  const all = Array.from(vectors, ([position, vector]) => ({
-    position,
-    distance: exactDistance(query, vector, similarity),
-  }));
-  all.sort((one, other) => one.distance - other.distance || one.position - other.position);
-  return all.slice(0, k).map(({position}) => position);
+  const nearest: {readonly position: number; readonly distance: number}[] = [];
+  for (const [position, vector] of vectors) {
+    const distance = exactDistance(query, vector, similarity);
+    if (nearest.length === k && distance > (nearest[k - 1]?.distance ?? 0)) continue;
+    nearest.push({position, distance});
+    nearest.sort((one, other) => one.distance - other.distance || one.position - other.position);
+    nearest.length = Math.min(nearest.length, k);
+  }
+  return nearest.map(({position}) => position);
 }

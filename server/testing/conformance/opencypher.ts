@@ -8,7 +8,7 @@ import type {CaseOutcome, WorkerTask} from './opencypher-worker.ts';
 import {matches, type SuiteOutcome, type SuiteSource} from './suite.ts';
 
 /** One of so many cases runs over RocksDB where not all are to. */
-const partOnDisk = 10;
+const partOnDisk = 25;
 
 /** The cases of a folder of feature files, in the order of their names. */
 export function readSuite(directory: string): readonly Case[] {

@@ -304,7 +304,8 @@ test('the routes of the manual are the routes of the server', () => {
 
 for (const path of ['docs/sql.md', 'docs/cypher.md', 'docs/search.md']) {
   test(`every statement of ${path} runs and answers what the page says`, async t => {
-    const world = await ServiceWorld.open();
+    // How long a call of JavaScript takes is not what the pages are about.
+    const world = await ServiceWorld.open({'svc.javascript.networkCallTimeout': '60000'});
     const database = await world.database([]);
     try {
       for (const {block, output} of examplesOf(read(path), 'sql', 'sqlscript', 'cypher')) {

@@ -142,7 +142,7 @@ test('the hops at a single server are called', async t => {
 
 test('the hops at a follower and its leader are called', async () => {
   const functions = await called('cluster', async () => {
-    const cluster = await startSvcCluster({size: 3, folder: join(folder, 'cluster')});
+    const cluster = await startSvcCluster({size: 2, folder: join(folder, 'cluster')});
     try {
       const leader = await untilLed(cluster);
       await fill(leader.url);

@@ -327,7 +327,7 @@ test(`${idleConnections} idle connections do not slow others`, async () => {
 async function politeCost(): Promise<number> {
   const before = polite.acknowledged;
   const from = world.processorMillis;
-  await eventually('the polite client is served', () => polite.acknowledged - before >= 400);
+  await eventually('the polite client is served', () => polite.acknowledged - before >= 150);
   return (world.processorMillis - from) / (polite.acknowledged - before);
 }
 

@@ -9,7 +9,7 @@ import http from 'node:http';
 import {monitorEventLoopDelay} from 'node:perf_hooks';
 import {authorization, answerMillisMax} from './fuzz-world.ts';
 
-const pauseMillis = 2;
+const pauseMillis = 10;
 
 /** Runs from `start` until `stop`. */
 export class PoliteClient {

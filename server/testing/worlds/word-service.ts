@@ -37,13 +37,19 @@ const longSleepMs = 600_000;
 
 type Statement = readonly [language: 'sql' | 'cypher', text: string];
 
-/** The statement of a word with its number. */
-const statements: Readonly<Record<string, (count: number) => Statement>> = {
-  rows: count => ['cypher', `UNWIND range(0, ${count - 1}) AS n RETURN n`],
+/** The statement of a word with its number; beside each row may stand a text of so many letters. */
+const statements: Readonly<Record<string, (count: number, letters: number) => Statement>> = {
+  rows: (count, letters) => [
+    'cypher',
+    `UNWIND range(0, ${count - 1}) AS n RETURN n${textOf(letters)}`,
+  ],
   write: () => ['cypher', 'MATCH (w:Written) SET w.n = w.n + 1 RETURN w.n AS write'],
   wide: () => ['sql', `SELECT text.lpad('x', ${wideCharacters}, 'x') AS n`],
   /** Fails with the row behind `count` others. */
-  late: count => ['cypher', `UNWIND range(0, ${count}) AS n RETURN n + 0 / (${count} - n) AS n`],
+  late: (count, letters) => [
+    'cypher',
+    `UNWIND range(0, ${count}) AS n RETURN n + 0 / (${count} - n) AS n${textOf(letters)}`,
+  ],
   hang: () => ['sql', `SELECT util.sleep(${longSleepMs}) AS n`],
   /** Begins to answer, and never ends. */
   stall: () => [
@@ -264,9 +270,13 @@ export class WordService implements Service {
 
 /** A text that is no word is a statement as it is. */
 function translated(request: RunRequest): RunRequest {
-  const [word = '', argument = ''] = request.text.split(' ');
+  const [word = '', count = '1', letters = '0'] = request.text.split(' ');
   const statement = statements[word === 'wait' ? 'rows' : word];
   if (statement === undefined) return request;
-  const [language, text] = statement(Number(argument || '1'));
+  const [language, text] = statement(Number(count), Number(letters));
   return {...request, language, text};
+}
+
+function textOf(letters: number): string {
+  return letters === 0 ? '' : `, '${'x'.repeat(letters)}' AS text`;
 }
