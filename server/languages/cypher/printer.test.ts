@@ -5,9 +5,9 @@ import {join} from 'node:path';
 import {test} from 'node:test';
 import {sharedFolder} from '#server/testing/conformance/conformance.ts';
 import {readSuite} from '#server/testing/conformance/opencypher.ts';
+import {printCypher} from '#server/testing/property/print-cypher.ts';
 import {withoutPlaces} from '#server/testing/property/sql-round-trip.ts';
 import {parseCypher} from './parser.ts';
-import {printCypher} from './printer.ts';
 
 const own = [
   'MATCH p = (a:A&(B|!C) {x: $x} WHERE a.y > 1)-[r:R|S*1..3 {w: 1}]->(b)<-[q*]-() RETURN p',

@@ -1,5 +1,5 @@
 /**
- * Syntax tree to Cypher: statements and clauses.
+ * Syntax tree to Cypher: queries and their clauses, as names of columns hold them.
  *
  * Invariant: the text parses to an equal tree but for offsets; a column whose name was the text of
  * its expression is given that name.
@@ -8,76 +8,18 @@ import {unreachable} from '#server/base/assert.ts';
 import type {Expression} from './ast-expression.ts';
 import type {
   Clause,
-  FunctionDefinition,
   Name,
   ProjectionClause,
   ProjectionItem,
   Query,
   RemoveItem,
-  SchemaCommand,
-  SessionCommand,
   SetItem,
-  Statement,
   SubqueryBatches,
-  UserCommand,
-  ValueType,
 } from './ast.ts';
 import {ExpressionPrinter, nameText} from './printer-expression.ts';
 
-export function printCypher(statement: Statement): string {
-  switch (statement.kind) {
-    case 'query':
-      return definedText(statement);
-    case 'explain':
-      return `${statement.profile ? 'PROFILE' : 'EXPLAIN'} ${definedText(statement)}`;
-    case 'session':
-      return sessionText(statement.command);
-    case 'schema':
-      return schemaText(statement.command);
-    case 'user':
-      return userText(statement.command);
-    default:
-      return unreachable(statement);
-  }
-}
-
-function definedText({
-  functions,
-  query,
-}: {
-  readonly functions: readonly FunctionDefinition[];
-  readonly query: Query;
-}): string {
-  return [...functions.map(definitionText), queryText(query)].join(' ');
-}
-
-function definitionText({name, parameters, result, body}: FunctionDefinition): string {
-  const names = parameters.map(one => `${nameText(one.name.text)}${valueTypeText(one.type)}`);
-  const called = `${nameText(name.text)}(${names.join(', ')})`;
-  const head = `DEFINE FUNCTION ${called}${valueTypeText(result)}`;
-  return body.kind === 'value'
-    ? `${head} = ${print(body.value)}`
-    : `${head} { ${queryText(body.query)} }`;
-}
-
-function valueTypeText(type: ValueType | undefined): string {
-  if (type === undefined) return '';
-  const name = type.name.text.split(' ').map(nameText).join(' ');
-  return ` :: ${name}${type.notNull ? ' NOT NULL' : ''}`;
-}
-
-function sessionText(command: SessionCommand): string {
-  if (command.kind === 'set') {
-    return `SESSION SET $${nameText(command.name.text)} = ${print(command.value)}`;
-  }
-  return command.kind === 'begin'
-    ? 'START TRANSACTION'
-    : command.kind === 'commit' || command.kind === 'rollback'
-      ? command.kind.toUpperCase()
-      : `SESSION ${command.kind.toUpperCase()}`;
-}
-
-function queryText(query: Query): string {
+/** A query as text. */
+export function queryText(query: Query): string {
   const joint = query.union === 'all' ? ' UNION ALL ' : ' UNION ';
   return query.parts.map(part => part.clauses.map(clauseText).join(' ')).join(joint);
 }
@@ -237,55 +179,4 @@ function targetText({
   return 'kind' in name
     ? print({kind: 'item', of, key: name, at})
     : print({kind: 'property', of, name, at});
-}
-
-function schemaText(command: SchemaCommand): string {
-  if (command.kind === 'drop') {
-    const kind = command.what === 'index' ? 'INDEX' : 'CONSTRAINT';
-    return `DROP ${kind} ${nameText(command.name.text)}${command.ifExists ? ' IF EXISTS' : ''}`;
-  }
-  const name = command.name === undefined ? '' : ` ${nameText(command.name.text)}`;
-  const label = nameText(command.label.text);
-  const target = command.entity === 'node' ? `(e:${label})` : `()-[e:${label}]-()`;
-  const head = `${name}${command.ifNotExists ? ' IF NOT EXISTS' : ''} FOR ${target}`;
-  const properties = command.properties.map(one => `e.${nameText(one.text)}`).join(', ');
-  if (command.kind === 'create-constraint') {
-    return `CREATE CONSTRAINT${head} REQUIRE (${properties}) IS ${ruleText(command)}`;
-  }
-  const {family, options} = command;
-  const behind = options === undefined ? '' : ` OPTIONS ${print(options)}`;
-  if (family === 'FULLTEXT') return `CREATE FULLTEXT INDEX${head} ON EACH [${properties}]${behind}`;
-  const kind = family === 'ordered' ? '' : `${family} `;
-  return `CREATE ${kind}INDEX${head} ON (${properties})${behind}`;
-}
-
-function ruleText({rule, entity}: Extract<SchemaCommand, {kind: 'create-constraint'}>): string {
-  if (typeof rule === 'object') return `TYPED ${typeText(rule)}`;
-  if (rule === 'key') return entity === 'node' ? 'NODE KEY' : 'RELATIONSHIP KEY';
-  return rule === 'unique' ? 'UNIQUE' : 'NOT NULL';
-}
-
-function typeText({type, of}: {readonly type: Name; readonly of?: Name}): string {
-  const name = type.text.split(' ').map(nameText).join(' ');
-  return of === undefined ? name : `${name}<${nameText(of.text)}>`;
-}
-
-function userText(command: UserCommand): string {
-  if (command.kind === 'drop-user') {
-    return `DROP USER ${nameText(command.name.text)}${command.ifExists ? ' IF EXISTS' : ''}`;
-  }
-  const password = print(command.password);
-  if (command.kind === 'create-user') {
-    const replaces = command.orReplace ? 'OR REPLACE ' : '';
-    const unless = command.ifNotExists ? ' IF NOT EXISTS' : '';
-    const name = nameText(command.name.text);
-    return `CREATE ${replaces}USER ${name}${unless} SET PASSWORD ${password}`;
-  }
-  const {name, oldPassword} = command;
-  if (name === undefined || oldPassword !== undefined) {
-    const old = oldPassword === undefined ? "''" : print(oldPassword);
-    return `ALTER CURRENT USER SET PASSWORD FROM ${old} TO ${password}`;
-  }
-  const unless = command.ifExists ? ' IF EXISTS' : '';
-  return `ALTER USER ${nameText(name.text)}${unless} SET PASSWORD ${password}`;
 }

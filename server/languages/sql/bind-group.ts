@@ -14,7 +14,7 @@ import type {BindContext, Scope} from './bind-context.ts';
 import {literal, slotOf} from './bind-context.ts';
 import {bindExpression} from './bind-expression.ts';
 import {asksRecord, checkAggregate, isAggregate, isOfGroup} from './bind-function.ts';
-import {printExpression} from './printer-statement.ts';
+import {printExpression} from './printer.ts';
 
 interface Key {
   readonly slot: Slot;

@@ -20,7 +20,7 @@ import {
   relationNames,
 } from './bind-expression.ts';
 import {callFunction, callMethod, checkNamespace, isDottedFunction} from './bind-function.ts';
-import {printExpression} from './printer-statement.ts';
+import {printExpression} from './printer.ts';
 
 export function bindPath(context: BindContext, scope: Scope, ast: Ast.Path): Expression {
   const parent = bindParent(context, scope, ast);

@@ -5,7 +5,7 @@ import type {PropertyAttributes, SchemaCommand, TypeChange} from '#server/plan/s
 import type * as Ast from './ast.ts';
 import type * as Sql from './ast-statement.ts';
 import type {BindContext} from './bind-context.ts';
-import {printExpression} from './printer-statement.ts';
+import {printExpression} from './printer.ts';
 import {
   bucketName,
   changedCustom,

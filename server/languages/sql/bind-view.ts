@@ -13,7 +13,7 @@ import {expressionsOf, inputsOf, partsOf} from '#server/plan/tree.ts';
 import type * as Sql from './ast-statement.ts';
 import type {BindContext} from './bind-context.ts';
 import {countOf} from './bind-constant.ts';
-import {printStatement} from './printer-statement.ts';
+import {printQuery} from './printer.ts';
 
 const unitMs = {second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000} as const;
 /** What a timer of the machine can wait for. */
@@ -31,7 +31,7 @@ export function bindCreateView(context: BindContext, ast: Sql.CreateView): Schem
     ifNotExists: ast.ifNotExists,
     view: {
       name: ast.name.text,
-      query: printStatement(ast.query),
+      query: printQuery(ast.query),
       sources: [...reads],
       readsOthers: readsAny || hasExpression(plan, isThroughLink),
       isSimple: reads.size === 1 && isByRecord(plan),

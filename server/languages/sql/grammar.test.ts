@@ -6,7 +6,7 @@ import {parts, statementForms} from './grammar.ts';
 import {beginnings, type Form, formOf} from './grammar-form.ts';
 import {keywords} from './keyword.ts';
 import {parseScript} from './parser.ts';
-import {printScript} from './printer-statement.ts';
+import {printScript} from '#server/testing/property/print-sql.ts';
 
 /** An example of each part. */
 const samples: Readonly<Record<string, string>> = {

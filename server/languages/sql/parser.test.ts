@@ -14,7 +14,7 @@ import type {Script, Statement} from './ast-statement.ts';
 import {keywordHashCount, keywords} from './keyword.ts';
 import {tokenize} from './lexer.ts';
 import {parseScript, parseStatement} from './parser.ts';
-import {printScript, printStatement} from './printer-statement.ts';
+import {printScript, printStatement} from '#server/testing/property/print-sql.ts';
 
 function scriptText(text: string): string {
   try {

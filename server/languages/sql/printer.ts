@@ -2,10 +2,10 @@
  * Syntax tree to SQL: expressions, targets and the statements that read.
  *
  * Invariant: the text parses to an equal tree but for offsets. Parentheses stand only where the
- * precedence of parser-expression.ts wants them. Statements that write are in
- * printer-statement.ts; it hands itself in for subqueries.
+ * precedence of parser-expression.ts wants them. Texts are made of what a query holds: names of
+ * columns, keys of groups, the queries of views. Other statements are printed by tests alone, which
+ * hand in what prints them (testing/property/print-sql.ts).
  */
-
 import {unreachable} from '#server/base/assert.ts';
 import {words} from '#server/base/words.ts';
 import type {
@@ -24,14 +24,14 @@ import type {
   Timeout,
   Traverse,
 } from './ast.ts';
-import type {Statement} from './ast-statement.ts';
+import type {Query, Statement} from './ast-statement.ts';
 import type {Keyword} from './keyword.ts';
 import {keywords} from './keyword.ts';
 import {quoteString} from './literal.ts';
 import {strengthOf} from './parser-expression.ts';
 
 /** Prints a statement inside an expression. */
-export type StatementPrinter = (statement: Statement) => string;
+type StatementPrinter = (statement: Statement) => string;
 
 // Levels of precedence; binary operators take comparisonLevel + their strength.
 const orLevel = 1;
@@ -89,13 +89,27 @@ export function printNames(names: readonly Name[]): string {
 export class ExpressionPrinter {
   readonly #statement: StatementPrinter;
 
-  constructor(statement: StatementPrinter) {
+  /** @param statement - Prints what is no query. Nothing that is bound holds such a statement. */
+  constructor(statement: StatementPrinter = ({kind}) => kind) {
     this.#statement = statement;
   }
 
   /** A statement inside of another. */
-  inBrackets(statement: Parameters<StatementPrinter>[0]): string {
-    return `(${this.#statement(statement)})`;
+  inBrackets(statement: Statement): string {
+    return `(${this.statement(statement)})`;
+  }
+
+  statement(statement: Statement): string {
+    switch (statement.kind) {
+      case 'select':
+        return this.select(statement);
+      case 'traverse':
+        return this.traverse(statement);
+      case 'match':
+        return this.match(statement);
+      default:
+        return this.#statement(statement);
+    }
   }
 
   /** `e`, in parentheses if it binds less tightly than `levelMin`. */
@@ -440,4 +454,16 @@ function printReal(value: number): string {
 /** The parts that are there, with a blank between. */
 export function join(...parts: readonly (string | false)[]): string {
   return parts.filter(part => part !== false && part !== '').join(' ');
+}
+
+const plain = new ExpressionPrinter();
+
+/** `expression` as text that parses to an equal tree. */
+export function printExpression(expression: Expression): string {
+  return plain.print(expression);
+}
+
+/** `query` as text that parses to an equal tree. */
+export function printQuery(query: Query): string {
+  return plain.statement(query);
 }

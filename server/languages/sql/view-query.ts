@@ -6,7 +6,7 @@
  */
 import type {Expression, Select} from './ast.ts';
 import {parseLoneExpression, parseStatement} from './parser.ts';
-import {printStatement} from './printer-statement.ts';
+import {printQuery} from './printer.ts';
 
 /** The column that holds the id of a row's record. */
 export const sourceColumn = '@source';
@@ -34,5 +34,5 @@ export function traceQuery(text: string): TracedQuery | undefined {
     from: {kind: 'expression-target', at, expression: sources},
     where: ast.where ? {kind: 'and', at, operands: [isOfType, ast.where]} : isOfType,
   };
-  return {all: printStatement(traced), some: printStatement(some)};
+  return {all: printQuery(traced), some: printQuery(some)};
 }

@@ -1,5 +1,5 @@
 /** The nearest records of a vector index, dense or sparse, that pass a condition. */
-import {printExpression} from '#server/languages/sql/printer-statement.ts';
+import {printExpression} from '#server/languages/sql/printer.ts';
 import {parseLoneExpression} from '#server/languages/sql/parser.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';

@@ -10,9 +10,9 @@ import {Refusal} from '#server/base/errors.ts';
 import {Catalog} from '#server/catalog/catalog.ts';
 import {bindCypher} from '#server/languages/cypher/bind.ts';
 import {parseCypher} from '#server/languages/cypher/parser.ts';
-import {printCypher} from '#server/languages/cypher/printer.ts';
 import {proceduresWith} from '#server/languages/cypher/procedures.ts';
 import {createSeededRandom, type SeededRandom} from '#server/simulation/seeded-random.ts';
+import {printCypher} from '../property/print-cypher.ts';
 import type {Fuzzer} from './fuzzer.ts';
 
 const cpuMillisecondsMax = 100;

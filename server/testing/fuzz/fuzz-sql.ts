@@ -9,7 +9,7 @@ import {existsSync, readFileSync} from 'node:fs';
 import {isDeepStrictEqual} from 'node:util';
 import {Refusal} from '#server/base/errors.ts';
 import {parseScript} from '#server/languages/sql/parser.ts';
-import {printScript} from '#server/languages/sql/printer-statement.ts';
+import {printScript} from '../property/print-sql.ts';
 import {createSeededRandom} from '#server/simulation/seeded-random.ts';
 import {SqlGenerator} from '../property/sql-generator.ts';
 import {withoutPlaces} from '../property/sql-round-trip.ts';

@@ -1,10 +1,10 @@
 /**
- * Syntax tree to SQL: every statement, and scripts. Expressions and queries are in printer.ts,
- * changes of the schema in printer-schema.ts.
+ * Syntax tree to SQL: every statement, and scripts, so that what is parsed can be parsed again and
+ * compared. Expressions and queries are printed by the language itself (languages/sql/printer.ts),
+ * changes of the schema by print-sql-schema.ts.
  */
 
 import {unreachable} from '#server/base/assert.ts';
-import type {Expression} from './ast.ts';
 import type {
   AdminStatement,
   Assignment,
@@ -18,16 +18,11 @@ import type {
   Update,
   UpdateOperation,
   Write,
-} from './ast-statement.ts';
-import {ExpressionPrinter, join, printName, printNames} from './printer.ts';
-import {printSchema, printSettings} from './printer-schema.ts';
+} from '#server/languages/sql/ast-statement.ts';
+import {ExpressionPrinter, join, printName, printNames} from '#server/languages/sql/printer.ts';
+import {printSchema, printSettings} from './print-sql-schema.ts';
 
 const p = new ExpressionPrinter(printStatement);
-
-/** `expression` as text that parses to an equal tree. */
-export function printExpression(expression: Expression): string {
-  return p.print(expression);
-}
 
 export function printScript(script: Script): string {
   return printStatements(script.statements);
@@ -37,11 +32,9 @@ export function printScript(script: Script): string {
 export function printStatement(statement: Statement): string {
   switch (statement.kind) {
     case 'select':
-      return p.select(statement);
     case 'traverse':
-      return p.traverse(statement);
     case 'match':
-      return p.match(statement);
+      return p.statement(statement);
     case 'insert':
     case 'update':
     case 'delete':

@@ -1,6 +1,6 @@
 /** Syntax tree to SQL: statements that change the schema, and the views and triggers on it. */
 import {unreachable} from '#server/base/assert.ts';
-import type {Name} from './ast.ts';
+import type {Name} from '#server/languages/sql/ast.ts';
 import type {
   AlterProperty,
   AlterType,
@@ -17,9 +17,14 @@ import type {
   Signed,
   Span,
   Truncate,
-} from './ast-statement.ts';
-import {quoteString} from './literal.ts';
-import {type ExpressionPrinter, join, printName, printNames} from './printer.ts';
+} from '#server/languages/sql/ast-statement.ts';
+import {quoteString} from '#server/languages/sql/literal.ts';
+import {
+  type ExpressionPrinter,
+  join,
+  printName,
+  printNames,
+} from '#server/languages/sql/printer.ts';
 
 /** Prints a change of the schema; `p` prints the expressions and queries in it. */
 export function printSchema(s: SchemaStatement, p: ExpressionPrinter): string {
