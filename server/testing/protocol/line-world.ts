@@ -20,6 +20,7 @@ import {httpWorld, rootPassword} from '../worlds/http-world.ts';
 import {profilerWorld} from '../worlds/profiler.ts';
 import {ServiceWorld} from '../worlds/service-world.ts';
 import {lineProtocol} from './line-protocol.ts';
+import {noted} from './vanishing.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -126,17 +127,6 @@ export const places = {'a single server': singleServer, 'a follower': follower};
 /** The service, with a count of what it has opened for the protocol. */
 function counted(real: Service): {readonly service: Service; readonly opened: () => Opened} {
   const open = {rows: 0, changes: 0};
-  const watched = async (name: keyof typeof open, opening: Promise<{close(): void}>) => {
-    const opened = await opening;
-    const close = opened.close.bind(opened);
-    open[name] += 1;
-    opened.close = () => {
-      opened.close = close;
-      open[name] -= 1;
-      close();
-    };
-    return opened;
-  };
   const service = new Proxy(real, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
@@ -144,7 +134,9 @@ function counted(real: Service): {readonly service: Service; readonly opened: ()
       return (...args: readonly unknown[]): unknown => {
         const answer: unknown = Reflect.apply(value, target, args);
         if (name !== 'rows' && name !== 'changes') return answer;
-        return watched(name, answer as Promise<{close(): void}>);
+        return noted(answer as Promise<{close(): void}>, change => {
+          open[name] += change;
+        });
       };
     },
   });

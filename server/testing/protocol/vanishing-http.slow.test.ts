@@ -11,22 +11,26 @@ import {KnownCluster} from '../cluster/cluster-of-two.ts';
 import {closing} from '../closing.ts';
 import {ByteClient} from '../worlds/byte-client.ts';
 import {type HttpWorld, httpWorld, rootPassword} from '../worlds/http-world.ts';
-import {type ReadyClient, vanishInTurns} from './vanishing.ts';
+import {noted, type ReadyClient, vanishInTurns} from './vanishing.ts';
 
 interface Request {
   readonly path: string;
+  /** Undefined: it is a GET. */
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** It belongs to a transaction that is open. */
   readonly isInside?: boolean;
-  /** It is cut short when so many bytes of its answer have come, at the latest. */
-  readonly bytesMax?: number;
+  /** What is sent behind it. */
+  readonly behind?: string;
+  /** It is cut short when this has come of its answer, at the latest. */
+  readonly isEnough?: (answer: string) => boolean;
 }
 
 const cypher = (command: string): object => ({language: 'cypher', command, limit: -1});
 const endless = cypher('UNWIND range(1, 3000) AS a UNWIND range(1, 3000) AS n RETURN n');
 const rows = cypher('UNWIND range(1, 5000) AS n RETURN n');
 const written = cypher('CREATE (i:Item {n: 1}) WITH i UNWIND range(1, 5000) AS n RETURN n');
+const isLong = (answer: string): boolean => answer.length > 3_000_000;
 const ndjson = {Accept: 'application/x-ndjson'};
 const lines = Array.from({length: 1_500}, (_one, n) =>
   JSON.stringify({'@type': 'v', '@class': 'Item', '@id': `p${n}`, n}),
@@ -34,6 +38,11 @@ const lines = Array.from({length: 1_500}, (_one, n) =>
 const call = (name: string, given: object): object => {
   return {jsonrpc: '2.0', id: 1, method: 'tools/call', params: {name, arguments: given}};
 };
+
+/** A text frame of a client of `/ws`, masked with zeros. */
+function frameOf(text: string): string {
+  return `\u0081${String.fromCharCode(0x80 + text.length)}${'\0'.repeat(4)}${text}`;
+}
 
 /** The last thing that a client does. */
 const requests: Readonly<Record<string, Request>> = {
@@ -43,7 +52,7 @@ const requests: Readonly<Record<string, Request>> = {
     path: '/api/v1/query/db',
     body: endless,
     headers: ndjson,
-    bytesMax: 3_000_000,
+    isEnough: isLong,
   },
   write: {path: '/api/v1/command/db', body: cypher('CREATE (i:Item {n: 1})')},
   'write with many rows': {path: '/api/v1/command/db', body: written},
@@ -54,13 +63,25 @@ const requests: Readonly<Record<string, Request>> = {
     body: endless,
     headers: ndjson,
     isInside: true,
-    bytesMax: 3_000_000,
+    isEnough: isLong,
   },
   'write in a transaction': {path: '/api/v1/command/db', body: written, isInside: true},
   commit: {path: '/api/v1/commit/db', body: {}, isInside: true},
   rollback: {path: '/api/v1/rollback/db', body: {}, isInside: true},
   batch: {path: '/api/v1/batch/db', body: lines, headers: {'Content-Type': 'application/x-ndjson'}},
   administrate: {path: '/api/v1/server', body: {command: 'list databases'}},
+  subscribe: {
+    path: '/ws',
+    body: undefined,
+    headers: {
+      Upgrade: 'websocket',
+      Connection: 'Upgrade',
+      'Sec-WebSocket-Version': '13',
+      'Sec-WebSocket-Key': Buffer.alloc(16).toString('base64'),
+    },
+    behind: frameOf(JSON.stringify({action: 'subscribe', database: 'db'})),
+    isEnough: answer => answer.includes('"result":"ok"'),
+  },
   'a tool of an agent': {
     path: '/api/v1/mcp',
     body: call('query', {database: 'db', language: 'sql', query: 'SELECT FROM Item LIMIT 100'}),
@@ -76,11 +97,18 @@ interface Place {
   readonly worlds: readonly HttpWorld[];
 }
 
+let subscriptionsOpen = 0;
 const settings = {'svc.server.httpSessionExpireTimeout': 3, 'svc.ha.quorumTimeout': 100};
 
 async function world(...[batch, member]: [BatchHandler?, Parameters<typeof httpWorld>[2]?]) {
   const opened = await httpWorld(settings, batch, member);
   closing({close: () => opened.server.close(0)});
+  const {service} = opened;
+  const changes = service.changes.bind(service);
+  service.changes = (...given) =>
+    noted(changes(...given), change => {
+      subscriptionsOpen += change;
+    });
   await opened.agents.configure('{"enabled":true,"allowInsert":true}');
   return opened;
 }
@@ -115,18 +143,19 @@ const places: Readonly<Record<string, () => Promise<Place>>> = {
 
 const credentials = Buffer.from(`root:${rootPassword}`).toString('base64');
 
-function textOf({path, body, headers = {}}: Request, session: string | undefined): string {
-  const content = typeof body === 'string' ? body : JSON.stringify(body);
+function textOf({path, body, headers, behind = ''}: Request, session: string | undefined): string {
+  const content = typeof body === 'string' ? body : JSON.stringify(body ?? '');
   const fields = {
     Host: 'localhost',
     Authorization: `Basic ${credentials}`,
     'Content-Type': 'application/json',
     ...(session === undefined ? {} : {'svc-session-id': session}),
     ...headers,
-    'Content-Length': String(Buffer.byteLength(content)),
   };
   const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `POST ${path} HTTP/1.1\r\n${head.join('')}\r\n${content}`;
+  const common = ` ${path} HTTP/1.1\r\n${head.join('')}`;
+  if (body === undefined) return `GET${common}\r\n${behind}`;
+  return `POST${common}Content-Length: ${content.length}\r\n\r\n${content}`;
 }
 
 async function ready({client: {port, call: ask}}: Place, request: Request): Promise<ReadyClient> {
@@ -138,8 +167,12 @@ async function ready({client: {port, call: ask}}: Place, request: Request): Prom
   return {
     send: async () => void (await client.send(textOf(request, session ?? undefined))),
     async answered() {
-      const {bytesMax} = request;
-      if (bytesMax !== undefined) return client.received(bytesMax);
+      const {isEnough} = request;
+      if (isEnough !== undefined) {
+        await client.received(isEnough);
+        assert.ok(!client.isEnded, `${request.path}: ${client.rest().slice(0, 500)}`);
+        return;
+      }
       const answer = await client.answer();
       assert.match(answer, /^HTTP\/1\.1 20/, `${request.path}: ${answer.slice(0, 500)}`);
     },
@@ -161,6 +194,7 @@ function openOn({worlds}: Place): object {
     queryMemoryBytes,
     permitsHeld,
     loadsRunning,
+    subscriptionsOpen,
     cursorsOpen: sum(({openCursors}) => openCursors),
     statementsRunning: sum(({running}) => running.size),
     transactions: sum(({open}) => open.size),

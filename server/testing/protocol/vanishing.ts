@@ -24,6 +24,22 @@ export interface ReadyClient {
 /** What is open, by its name. */
 export type OpenCounts = () => object;
 
+/** What is opened, with a note when it is and when it is closed first. */
+export async function noted<T extends {close(): void}>(
+  opening: Promise<T>,
+  note: (change: 1 | -1) => void,
+): Promise<T> {
+  const opened = await opening;
+  const close = opened.close.bind(opened);
+  note(1);
+  opened.close = () => {
+    opened.close = close;
+    note(-1);
+    close();
+  };
+  return opened;
+}
+
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
 /** How many turns pass until it is answered. */

@@ -63,9 +63,9 @@ export class ByteClient {
     return rest;
   }
 
-  /** Resolves when so much has come that was not taken, or the connection ended. */
-  async received(characters: number): Promise<void> {
-    while (this.#received.length < characters && !this.#isEnded) {
+  /** Resolves when what has come and was not taken is so, or the connection ended. */
+  async received(isEnough: (text: string) => boolean): Promise<void> {
+    while (!isEnough(this.#received) && !this.#isEnded) {
       await new Promise<void>(resolve => {
         this.#wake = resolve;
       });
