@@ -1,5 +1,5 @@
 /** What is told of a request that is traced. */
-import type {TraceIds} from '#server/platform/trace-scope.ts';
+import type {TraceIds, TracePlace} from '#server/platform/trace-scope.ts';
 
 /** One request that was answered; times of the monotonic clock, in milliseconds. */
 export interface RequestSpan {
@@ -12,31 +12,23 @@ export interface RequestSpan {
   readonly endedAt: number;
 }
 
-/** Who the client says it belongs to (W3C Trace Context). */
-export interface TraceParent {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly isSampled: boolean;
-}
-
 /** Where a request that is under way stands in a trace. */
-export interface RequestTrace extends TraceIds {
-  readonly parent: TraceParent | undefined;
-  /** Its span is told. */
-  readonly isSampled: boolean;
+export interface RequestTrace extends TracePlace {
+  /** Who the client says it belongs to. */
+  readonly parent: TracePlace | undefined;
 }
 
 /** Gives requests their places in traces, and takes their spans. */
 export interface Traces {
   /** Does the work of a request; whatever it logs carries the ids of its trace. */
-  within<R>(parent: TraceParent | undefined, work: (trace: RequestTrace) => R): R;
+  within<R>(parent: TracePlace | undefined, work: (trace: RequestTrace) => R): R;
   /** Takes a request that was answered. */
   add(request: RequestSpan, trace: RequestTrace): void;
 }
 
 /** A span with its place in a trace; milliseconds since 1970. */
 export interface TracedRequest extends RequestSpan, TraceIds {
-  readonly parent: TraceParent | undefined;
+  readonly parent: TracePlace | undefined;
   readonly begunAtMs: number;
   readonly endedAtMs: number;
 }

@@ -11,16 +11,10 @@ import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
-import type {TraceScope} from '#server/platform/trace-scope.ts';
+import type {TracePlace, TraceScope} from '#server/platform/trace-scope.ts';
 import type {Figures} from './figures.ts';
 import type {OtlpExport} from './otlp-export.ts';
-import type {
-  RequestSpan,
-  RequestTrace,
-  TraceParent,
-  Traces,
-  TracedRequest,
-} from './request-span.ts';
+import type {RequestSpan, RequestTrace, TracedRequest, Traces} from './request-span.ts';
 
 export interface TelemetryOptions {
   readonly settings: Settings;
@@ -71,11 +65,11 @@ export class Telemetry implements Traces {
   }
 
   /** A request is sampled as its client says, else by chance. */
-  within<R>(parent: TraceParent | undefined, work: (trace: RequestTrace) => R): R {
+  within<R>(parent: TracePlace | undefined, work: (trace: RequestTrace) => R): R {
     const isSampled = parent?.isSampled ?? this.#chance() < this.#rate;
     const traceId = parent?.traceId ?? this.#id(traceIdBytes);
-    const ids = {traceId, spanId: this.#id(spanIdBytes)};
-    return this.#options.scope.run(ids, () => work({...ids, parent, isSampled}));
+    const place = {traceId, spanId: this.#id(spanIdBytes), isSampled};
+    return this.#options.scope.run(place, () => work({...place, parent}));
   }
 
   add(request: RequestSpan, {traceId, spanId, parent, isSampled}: RequestTrace): void {
@@ -175,8 +169,13 @@ export class Telemetry implements Traces {
   }
 }
 
+/** The header `traceparent` (W3C Trace Context) of what is asked from a place in a trace. */
+export function traceParentText({traceId, spanId, isSampled}: TracePlace): string {
+  return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
+}
+
 /** Reads a header `traceparent`; undefined for what is none. */
-export function traceParentOf(header: string | undefined): TraceParent | undefined {
+export function traceParentOf(header: string | undefined): TracePlace | undefined {
   if (header === undefined) return undefined;
   const match = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(header.trim());
   const [, traceId = '', spanId = '', flags = ''] = match ?? [];

@@ -115,7 +115,7 @@ async function startBehind(
   settings: Settings,
   given: Pick<Parts, 'events' | 'logger' | 'scope' | 'prompt' | 'inForce' | 'kept'>,
 ): Promise<RunningServer> {
-  const {logger, inForce} = given;
+  const {logger, inForce, scope} = given;
   const rootPath = resolve(settings.get('svc.server.rootPath'));
   const trust = await TrustStore.open(settings);
   const cluster = await joinedCluster(settings, () => inForce.settings(), logger);
@@ -124,7 +124,8 @@ async function startBehind(
     front.describe = () => cluster.startState;
   }
   const isSecure = (): boolean => inForce.settings().get('svc.ssl.enabled');
-  const peerClient = new PeerClient({isSecure, authorities: () => trust.authorities, logger});
+  const authorities = (): readonly string[] => trust.authorities;
+  const peerClient = new PeerClient({isSecure, authorities, logger, scope});
   const probe = cluster && startJoinProbe(cluster, settings, {peerClient, logger});
   const threads = startCommitThreads({withLog: cluster === undefined});
   let engine: Engine;

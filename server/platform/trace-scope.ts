@@ -1,4 +1,7 @@
-/** The trace that whatever runs now belongs to, for lines of the log. */
+/**
+ * The trace that whatever runs now belongs to: for lines of the log, and for what other members are
+ * asked on its behalf.
+ */
 
 /** Ids as hexadecimal digits (W3C Trace Context). */
 export interface TraceIds {
@@ -6,9 +9,15 @@ export interface TraceIds {
   readonly spanId: string;
 }
 
+/** A place in a trace, as it is told to whoever works on its behalf. */
+export interface TracePlace extends TraceIds {
+  /** Its span is told, and so are those below it. */
+  readonly isSampled: boolean;
+}
+
 /** Follows asynchronous work, as an `AsyncLocalStorage` does. */
 export interface TraceScope {
   /** Undefined outside of every trace. */
-  getStore(): TraceIds | undefined;
-  run<R>(ids: TraceIds, work: () => R): R;
+  getStore(): TracePlace | undefined;
+  run<R>(place: TracePlace, work: () => R): R;
 }

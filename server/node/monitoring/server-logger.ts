@@ -7,7 +7,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {ServerEvents} from '#server/monitoring/server-events.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
-import type {TraceIds, TraceScope} from '#server/platform/trace-scope.ts';
+import type {TracePlace, TraceScope} from '#server/platform/trace-scope.ts';
 import type {Configuration} from '../configuration.ts';
 import type {SettingsHolder} from '../create-services.ts';
 
@@ -23,7 +23,7 @@ export function createServerLog(
   events: ServerEvents,
   passedOver: Configuration['passedOver'],
 ): ServerLog {
-  const scope = new AsyncLocalStorage<TraceIds>();
+  const scope = new AsyncLocalStorage<TracePlace>();
   const format = logFormat(settings);
   const logger = events.tee(
     createLogger({
@@ -32,7 +32,8 @@ export function createServerLog(
       fields: {node: settings.get('svc.server.name')},
       trace: () => {
         const isTold = format === 'json' || inForce.settings().get('svc.server.logIncludeTrace');
-        return isTold ? scope.getStore() : undefined;
+        const place = isTold ? scope.getStore() : undefined;
+        return place && {traceId: place.traceId, spanId: place.spanId};
       },
     }),
   );

@@ -1,12 +1,8 @@
-/**
- * Metrics and spans as a collector gets them from a real server: a small HTTP server in its place
- * that reads OTLP as JSON.
- */
+/** Metrics and spans as a collector gets them from a real server. */
 import assert from 'node:assert/strict';
-import {createServer, type Server} from 'node:http';
-import type {AddressInfo} from 'node:net';
 import {after, before, test} from 'node:test';
 import {traceParentOf} from '#server/monitoring/telemetry.ts';
+import {attribute, OtlpCollector} from '#server/testing/metrics/otlp-collector.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
 import {
   freePort,
@@ -16,76 +12,17 @@ import {
   temporaryRoot,
 } from '#server/testing/worlds/server-process.ts';
 
-interface Attribute {
-  readonly key: string;
-  readonly value: {readonly stringValue?: string; readonly intValue?: number};
-}
-
-interface Span {
-  readonly traceId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly kind: number;
-  readonly startTimeUnixNano: string;
-  readonly endTimeUnixNano: string;
-  readonly attributes: readonly Attribute[];
-}
-
-interface Metric {
-  readonly name: string;
-  readonly sum?: {
-    readonly isMonotonic: boolean;
-    readonly dataPoints: readonly {asDouble: number}[];
-  };
-  readonly histogram?: {readonly dataPoints: readonly {count: number}[]};
-}
-
-const spans: Span[] = [];
-const metrics = new Map<string, Metric>();
-const bodies: string[] = [];
-const tokens = new Set<string | undefined>();
-let collector: Server;
+let collector: OtlpCollector;
 let server: ServerProcess;
 
-function take(path: string, body: string): void {
-  bodies.push(body);
-  if (path === '/v1/traces') {
-    const {resourceSpans} = JSON.parse(body) as {
-      resourceSpans: {scopeSpans: {spans: Span[]}[]}[];
-    };
-    for (const {scopeSpans} of resourceSpans) {
-      for (const scope of scopeSpans) spans.push(...scope.spans);
-    }
-    return;
-  }
-  const {resourceMetrics} = JSON.parse(body) as {
-    resourceMetrics: {scopeMetrics: {metrics: Metric[]}[]}[];
-  };
-  for (const {scopeMetrics} of resourceMetrics) {
-    for (const scope of scopeMetrics) {
-      for (const metric of scope.metrics) metrics.set(metric.name, metric);
-    }
-  }
-}
-
 before(async () => {
-  collector = createServer((request, response) => {
-    tokens.add(request.headers['x-token'] as string | undefined);
-    const pieces: Buffer[] = [];
-    request.on('data', (piece: Buffer) => void pieces.push(piece));
-    request.on('end', () => {
-      take(request.url ?? '', Buffer.concat(pieces).toString());
-      response.writeHead(200, {'Content-Type': 'application/json'}).end('{}');
-    });
-  });
-  await new Promise<void>(resolve => collector.listen(0, '127.0.0.1', resolve));
-  const {port} = collector.address() as AddressInfo;
+  collector = await OtlpCollector.open();
   server = await startServer({
     root: temporaryRoot('telemetry'),
     port: await freePort(),
     settings: {
       'svc.serverMetrics.otlp.enabled': true,
-      'svc.serverMetrics.otlp.endpoint': `http://127.0.0.1:${port}`,
+      'svc.serverMetrics.otlp.endpoint': collector.url,
       'svc.serverMetrics.otlp.headers': 'x-token=canary-of-the-collector',
       'svc.serverMetrics.otlp.period': '200ms',
       'svc.serverMetrics.tracing.enabled': true,
@@ -95,8 +32,7 @@ before(async () => {
 });
 after(async () => {
   await server.dispose();
-  collector.closeAllConnections();
-  await new Promise(resolve => collector.close(resolve));
+  await collector.close();
 });
 
 function ask(path: string, body: object, headers: Readonly<Record<string, string>> = {}) {
@@ -113,7 +49,6 @@ function ask(path: string, body: object, headers: Readonly<Record<string, string
 
 const canary = 'canary-in-a-statement';
 const statement = {language: 'sql', command: `SELECT '${canary}' AS a`};
-const named = (name: string): readonly Span[] => spans.filter(span => span.name === name);
 
 test('requests of both paths are told as spans, within the trace of their client', async () => {
   assert.equal(await ask('/server', {command: 'create database db'}), 200);
@@ -123,38 +58,43 @@ test('requests of both paths are told as spans, within the trace of their client
   const other = {traceparent: `00-${'c'.repeat(32)}-${'d'.repeat(16)}-00`};
   assert.equal(await ask('/command/db', statement, sampled), 200);
   assert.equal(await ask('/command/db', statement, other), 200);
-  await eventually('the spans to come', () => named('POST /api/v1/command/{database}').length > 0);
-  const [span] = named('POST /api/v1/command/{database}');
+  await eventually(
+    'the spans to come',
+    () => collector.named('POST /api/v1/command/{database}').length > 0,
+  );
+  const [span] = collector.named('POST /api/v1/command/{database}');
   assert.ok(span);
   assert.equal(span.traceId, traceId);
   assert.equal(span.parentSpanId, 'b'.repeat(16));
   assert.ok(BigInt(span.endTimeUnixNano) >= BigInt(span.startTimeUnixNano));
-  const attributes = Object.fromEntries(
-    span.attributes.map(({key, value}) => [key, value.stringValue ?? value.intValue]),
+  const {attributes} = span;
+  assert.equal(attribute(attributes, 'http.route'), '/api/v1/command/{database}');
+  assert.equal(attribute(attributes, 'http.response.status_code'), 200);
+  assert.equal(attribute(attributes, 'db.namespace'), 'db');
+  assert.equal(collector.named('POST /api/v1/query/{database}').length, 1, 'of the fast path');
+  assert.equal(collector.named('GET /api/v1/ready').length, 0, 'asked at the start, and no news');
+  assert.equal(
+    collector.named('POST /api/v1/command/{database}').length,
+    1,
+    'not the one not sampled',
   );
-  assert.equal(attributes['http.route'], '/api/v1/command/{database}');
-  assert.equal(attributes['http.response.status_code'], 200);
-  assert.equal(attributes['db.namespace'], 'db');
-  assert.equal(named('POST /api/v1/query/{database}').length, 1, 'of the fast path');
-  assert.equal(named('GET /api/v1/ready').length, 0, 'asked at the start, and no news');
-  assert.equal(named('POST /api/v1/command/{database}').length, 1, 'not the one not sampled');
 });
 
 test('metrics come again and again, with the values of now', async () => {
   const count = (): number => {
-    const points = metrics.get('svc_http_requests_seconds')?.histogram?.dataPoints ?? [];
+    const points = collector.metrics.get('svc_http_requests_seconds')?.histogram?.dataPoints ?? [];
     return points.reduce((sum, point) => sum + Number(point.count), 0);
   };
   await eventually('the requests to be counted', () => count() >= 4);
   const before = count();
   for (let turn = 0; turn < 5; turn++) assert.equal(await ask('/query/db', statement), 200);
   await eventually('the later ones too', () => count() >= before + 5);
-  assert.equal(metrics.get('svc_engine_queries_total')?.sum?.isMonotonic, true);
+  assert.equal(collector.metrics.get('svc_engine_queries_total')?.sum?.isMonotonic, true);
 });
 
 test('the collector gets its token, and nothing of a statement or a password', () => {
-  assert.deepEqual([...tokens], ['canary-of-the-collector']);
-  const all = bodies.join('\n');
+  assert.deepEqual([...collector.tokens], ['canary-of-the-collector']);
+  const all = collector.bodies.join('\n');
   for (const secret of [canary, rootPassword, 'canary-of-the-collector']) {
     assert.ok(!all.includes(secret), secret);
   }

@@ -15,7 +15,7 @@ import type {HttpContext} from './context.ts';
 import {checkSite, isPreflight, preflightHeaders} from './message/cross-origin.ts';
 import {Exchange} from './message/exchange.ts';
 import {checkContentCoding, checkHead} from './message/request-checks.ts';
-import {clusterTokenHeader, invalidToken} from './relay/forwarded-headers.ts';
+import {clusterTokenHeader, invalidToken, traceParentHeader} from './relay/forwarded-headers.ts';
 import type {StoredAnswer} from './message/idempotency.ts';
 import {lateRefusal} from './message/late-refusal.ts';
 import {answerRoot} from './documentation/root-page.ts';
@@ -39,7 +39,7 @@ export async function dispatch(
   const {traces, clock} = context.options;
   if (traces === undefined) return answerExchange(exchange, router);
   const now = (): number => clock.monotonic();
-  return traces.within(traceParentOf(exchange.header('traceparent')), trace => {
+  return traces.within(traceParentOf(exchange.header(traceParentHeader)), trace => {
     giveSpan(exchange, traces, {trace, now});
     return answerExchange(exchange, router);
   });

@@ -10,6 +10,7 @@ import type {Socket} from 'node:net';
 import {AssertionFailure} from '#server/base/assert.ts';
 import {isLocalCopyDamaged} from '#server/cluster/leadership.ts';
 import type {RequestTrace} from '#server/monitoring/request-span.ts';
+import {traceParentOf} from '#server/monitoring/telemetry.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {ResultCursor, RunRequest} from '#server/session/session.ts';
 import {authenticateSocket, requireUsers} from '../message/authentication.ts';
@@ -211,7 +212,8 @@ export class RawHttpConnection implements StatementHead {
     if (traces === undefined) {
       return this.#attempt({known, bytes, begunAt, attempts: 1, trace: undefined});
     }
-    traces.within(undefined, trace => this.#attempt({known, bytes, begunAt, attempts: 1, trace}));
+    const parent = traceParentOf(head.traceParent);
+    traces.within(parent, trace => this.#attempt({known, bytes, begunAt, attempts: 1, trace}));
   }
 
   #attempt(request: UnderWay): void {

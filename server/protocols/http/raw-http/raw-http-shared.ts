@@ -67,8 +67,9 @@ export class RawHttpShared {
       parsed,
       Buffer.from(bytes.subarray(0, end + emptyLineBytes)),
     );
-    // Sessions and bookmarks come and go: theirs are remembered by their connections only.
-    if (parsed.sessionId !== undefined || parsed.requested?.after !== undefined) return head;
+    // Sessions, bookmarks and traces come and go: theirs are remembered by their connections only.
+    const {sessionId, requested, traceParent} = parsed;
+    if ((sessionId ?? requested?.after ?? traceParent) !== undefined) return head;
     if (this.#heads.size >= headsMax) this.#heads.clear();
     this.#heads.set(text, head);
     return head;

@@ -24,11 +24,11 @@ const statementHead = {
 };
 const headBytes = Buffer.from('head\r\n\r\n');
 
-function knownHead(): CachedRequestHead {
+function knownHead(bytes = headBytes): CachedRequestHead {
   const head = {route: 'query', database: 'db', caller: 'x', bodyBytes: 0} as const;
   const names = {sessionId: undefined, conversation: undefined};
-  const words = {requested: undefined, coding: undefined};
-  return new CachedRequestHead({...head, ...names, ...words}, headBytes);
+  const words = {requested: undefined, coding: undefined, traceParent: undefined};
+  return new CachedRequestHead({...head, ...names, ...words}, bytes);
 }
 
 /** The long way; undefined when the body is refused. */
@@ -50,6 +50,19 @@ function learn(known: CachedRequestHead, body: string): void {
   if (request !== undefined)
     known.learn(Buffer.concat([headBytes, Buffer.from(body)]), parser, request);
 }
+
+test('the leader is told the place in a trace of this server, else that of the client', () => {
+  const client = 'traceparent: client';
+  const known = knownHead(Buffer.from(`POST /api/v1/query/db HTTP/1.1\r\n${client}\r\n\r\n`));
+  const words = {user: 'ann', token: 'secret'};
+  const linesFrom = (place: string | undefined): readonly string[] =>
+    known.forwarded(words, place).toString().split('\r\n');
+  for (const place of [undefined, 'first', 'second', undefined]) {
+    const told = linesFrom(place).filter(line => line.startsWith('traceparent'));
+    assert.deepEqual(told, [`traceparent: ${place ?? 'client'}`]);
+    assert.deepEqual(linesFrom(place).slice(-2), ['', '']);
+  }
+});
 
 const start = '{"language":"sql","command":"SELECT 1","params":';
 

@@ -46,13 +46,13 @@ export class CachedRequestHead {
     return bytes.length >= length && bytes.compare(this.bytes, 0, length, 0, length) === 0;
   }
 
-  /** The head under which the leader is asked for the user. */
-  forwarded(words: PeerCredentials): Buffer {
-    const known = this.#forwarded;
+  /** The head under which the leader is asked for the user, from a place in a trace or none. */
+  forwarded(words: PeerCredentials, traceParent: string | undefined): Buffer {
+    const known = traceParent === undefined ? this.#forwarded : undefined;
     if (known?.words.user === words.user && known.words.token === words.token) return known.bytes;
     const text = this.bytes.toString('latin1', 0, this.bytes.length - headEnd.length);
-    const bytes = forwardedHead(text, words);
-    this.#forwarded = {words, bytes};
+    const bytes = forwardedHead(text, words, traceParent);
+    if (traceParent === undefined) this.#forwarded = {words, bytes};
     return bytes;
   }
 

@@ -28,6 +28,7 @@ test('the usual head is read', () => {
     conversation: undefined,
     coding: undefined,
     requested: undefined,
+    traceParent: undefined,
   });
 });
 
@@ -52,6 +53,7 @@ const taken: readonly (readonly string[])[] = [
   ['User-Agent: curl/8.1', 'Accept-Encoding: gzip, deflate'],
   ['Connection: Keep-Alive', 'svc-session-id: AS-1'],
   ['X-Svc-Read-Consistency: eventual', 'X-Svc-Read-After: 42'],
+  [`traceparent: 00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, 'tracestate: a=1'],
 ];
 for (const lines of taken) {
   test(`'${lines.join(', ')}' stays in the raw HTTP path`, () => {

@@ -14,6 +14,7 @@ import {
   forwardedMark,
   forwardedUserHeader,
   type PeerCredentials,
+  traceParentHeader,
 } from '../relay/forwarded-headers.ts';
 import {acceptedCoding, type Coding} from '../message/compression.ts';
 
@@ -35,6 +36,8 @@ export interface RequestHead {
   readonly requested: ReadConsistency | undefined;
   /** How a large answer is to be compressed; undefined: not at all. */
   readonly coding: Coding | undefined;
+  /** Its place in a trace, as it was sent. */
+  readonly traceParent: string | undefined;
 }
 
 export const headBytesMax = 2_048;
@@ -60,6 +63,8 @@ const names: ReadonlySet<string> = new Set([
   conversationHeader,
   'sec-fetch-mode',
   'svc-session-id',
+  traceParentHeader,
+  'tracestate',
   'user-agent',
   'x-svc-cluster-token',
   'x-svc-forwarded-to-leader',
@@ -95,8 +100,9 @@ export function parseRequestHead(text: string): RequestHead | undefined {
   if (requested === 'odd') return undefined;
   const conversation = headers.get(conversationHeader);
   const coding = acceptedCoding(headers.get('accept-encoding'));
+  const traceParent = headers.get(traceParentHeader);
   const names = {route: route as LaneRoute, database, sessionId, conversation};
-  return {...names, caller, bodyBytes, requested, coding};
+  return {...names, caller, bodyBytes, requested, coding, traceParent};
 }
 
 /** A request that another member relayed has all three; without one of them it is none. */

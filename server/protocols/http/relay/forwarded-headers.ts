@@ -13,6 +13,9 @@ export const forwardedMark = 'x-svc-forwarded-to-leader';
 /** Marks, in an answer, a refusal that the member is to tell late. */
 export const lateMark = 'x-svc-late';
 
+/** Where in a trace a request stands (W3C Trace Context). */
+export const traceParentHeader = 'traceparent';
+
 /** What a member says of itself and of whom it speaks for, as it was sent. */
 export interface PeerCredentials {
   readonly token: string;
@@ -56,23 +59,33 @@ export function isRelayed(name: string): boolean {
  * names nothing in `Connection`.
  *
  * @param text - The client's head, without its last end of line.
+ * @param traceParent - In place of the client's; undefined: its own goes on.
  */
-export function forwardedHead(text: string, {user, token}: PeerCredentials): Buffer {
+export function forwardedHead(
+  text: string,
+  {user, token}: PeerCredentials,
+  traceParent: string | undefined,
+): Buffer {
   const [first = '', ...lines] = text.split('\r\n');
   const isKept = (line: string): boolean => {
     const name = line.slice(0, line.indexOf(':')).toLowerCase();
+    if (name === traceParentHeader) return traceParent === undefined;
     return isRelayed(name) || name === 'host' || name === 'content-length';
   };
   const own = [
     `X-Svc-Cluster-Token: ${token}`,
     `X-Svc-Forwarded-User: ${encodedUser(user)}`,
     'X-Svc-Forwarded-To-Leader: true',
+    ...(traceParent === undefined ? [] : [`${traceParentHeader}: ${traceParent}`]),
   ];
   return Buffer.from([first, ...lines.filter(isKept), ...own, '', ''].join('\r\n'), 'latin1');
 }
 
 /** The headers of a member that asks for a user, as names and values in turn. */
-export function memberHeaders(token: string, user: string): readonly string[] {
+export function memberHeaders(
+  {token, user}: PeerCredentials,
+  traceParent: string | undefined,
+): readonly string[] {
   return [
     'X-Svc-Cluster-Token',
     token,
@@ -80,12 +93,14 @@ export function memberHeaders(token: string, user: string): readonly string[] {
     encodedUser(user),
     'X-Svc-Forwarded-To-Leader',
     'true',
+    ...(traceParent === undefined ? [] : [traceParentHeader, traceParent]),
   ];
 }
 
-/** Names and values in turn, without what the sender names in `Connection`. */
-export function relayedHeaders({headers, rawHeaders}: IncomingMessage): string[] {
+/** Names and values in turn, without what the sender names in `Connection`, and `without`. */
+export function relayedHeaders({headers, rawHeaders}: IncomingMessage, without?: string): string[] {
   const named = (headers.connection ?? '').split(',').map(name => name.trim().toLowerCase());
+  if (without !== undefined) named.push(without);
   const kept: string[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] as string;

@@ -98,7 +98,8 @@ export class Forwarder {
     const {route, caller} = known.head;
     const isLarge = body.length > settings.get('svc.ha.proxyMaxBodySize');
     if (isLarge || typeof caller !== 'string' || settings.get('svc.ssl.enabled')) return undefined;
-    const head = known.forwarded({user: principal.name, token: this.#cluster.token});
+    const words = {user: principal.name, token: this.#cluster.token};
+    const head = known.forwarded(words, this.#context.options.peerClient.traceParent);
     const silenceMs = patienceMs(settings, route);
     const asked = this.#attempts.answer({
       ...this.#patience(gone),

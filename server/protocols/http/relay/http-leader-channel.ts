@@ -130,7 +130,10 @@ export class HttpLeaderChannel implements LeaderChannel {
         'Host',
         hostAndPort(target.host, target.port),
         ...headers,
-        ...memberHeaders(this.#cluster.token, principal.name),
+        ...memberHeaders(
+          {token: this.#cluster.token, user: principal.name},
+          this.#context.options.peerClient.traceParent,
+        ),
       ],
       body,
       patienceMs: beginsWithinMs,

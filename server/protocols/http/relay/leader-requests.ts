@@ -9,7 +9,12 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {RelayContext, RelayedExchange} from './relayed-exchange.ts';
-import {memberHeaders, relayedHeaders} from './forwarded-headers.ts';
+import {
+  memberHeaders,
+  type PeerCredentials,
+  relayedHeaders,
+  traceParentHeader,
+} from './forwarded-headers.ts';
 import type {HttpTarget} from './idle-connections.ts';
 import {LeaderSender} from './leader-sender.ts';
 import {relayAnswer, type Relayed} from './relayed-response.ts';
@@ -44,7 +49,10 @@ export class LeaderRequests {
     const sent = this.#sender.send(target, {
       method: request.method,
       path: request.url,
-      headers: requestHeaders(exchange, {principal, body, token: this.#cluster.token}),
+      headers: requestHeaders(exchange, body, {
+        credentials: {token: this.#cluster.token, user: principal.name},
+        traceParent: this.#context.options.peerClient.traceParent,
+      }),
       body: body ?? request,
       patienceMs,
       signal: exchange.signal,
@@ -76,18 +84,18 @@ export function patienceMs(settings: Settings, first: string | undefined): numbe
 
 function requestHeaders(
   {request}: RelayedExchange,
+  body: Buffer | undefined,
   {
-    principal,
-    body,
-    token,
-  }: {
-    readonly principal: Principal;
-    readonly body: Buffer | undefined;
-    readonly token: string;
-  },
+    credentials,
+    traceParent,
+  }: {readonly credentials: PeerCredentials; readonly traceParent: string | undefined},
 ): string[] {
-  const headers = relayedHeaders(request);
-  headers.push('Host', request.headers.host ?? '', ...memberHeaders(token, principal.name));
+  // A client's own place in a trace is above that of this server, where it has one.
+  const headers = relayedHeaders(
+    request,
+    traceParent === undefined ? undefined : traceParentHeader,
+  );
+  headers.push('Host', request.headers.host ?? '', ...memberHeaders(credentials, traceParent));
   const length = body === undefined ? request.headers['content-length'] : String(body.length);
   if (length === undefined) headers.push('Transfer-Encoding', 'chunked');
   else if (request.method !== 'GET') headers.push('Content-Length', length);

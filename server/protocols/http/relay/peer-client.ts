@@ -6,7 +6,9 @@
  */
 import {hostAndPort, isLoopbackAddress} from '#server/base/addresses.ts';
 import type {ClusterPeer} from '#server/cluster/cluster.ts';
+import {traceParentText} from '#server/monitoring/telemetry.ts';
 import type {Logger} from '#server/platform/logger.ts';
+import type {TraceScope} from '#server/platform/trace-scope.ts';
 import {encodedUser} from './forwarded-headers.ts';
 import {type HttpTarget, KeptConnections, targetOf} from './idle-connections.ts';
 
@@ -35,6 +37,8 @@ export interface PeerClientOptions {
   /** Whose certificates are believed of a peer; empty: those that the machine trusts. */
   readonly authorities: () => readonly string[];
   readonly logger: Logger;
+  /** Absent where nothing is traced. */
+  readonly scope?: Pick<TraceScope, 'getStore'>;
 }
 
 const socketsMax = 16;
@@ -74,6 +78,15 @@ export class PeerClient {
     });
   }
 
+  /**
+   * What a request to a member says of the trace that it is sent for, on whichever way: the header
+   * `traceparent`; undefined outside of every trace.
+   */
+  get traceParent(): string | undefined {
+    const place = this.#options.scope?.getStore();
+    return place && traceParentText(place);
+  }
+
   /** Rejects with an Error whose message is for people: who did not answer, and why. */
   ask(question: PeerQuestion): Promise<PeerAnswer> {
     const {peer, method, path, timeoutMs, body} = question;
@@ -87,7 +100,7 @@ export class PeerClient {
       const request = this.#connections.request(target, {
         path: `/api/v1${path}`,
         method,
-        headers: headersOf(question, sent),
+        headers: headersOf(question, sent, this.traceParent),
         // Of the whole question: a peer that trickles its answer is as silent as a dead one.
         signal: AbortSignal.timeout(timeoutMs),
       });
@@ -117,10 +130,12 @@ export class PeerClient {
 function headersOf(
   {token, user}: PeerQuestion,
   sent: Buffer | undefined,
+  traceParent: string | undefined,
 ): Record<string, string | number> {
   return {
     'X-Svc-Cluster-Token': token,
     ...(user === undefined ? {} : {'X-Svc-Forwarded-User': encodedUser(user)}),
+    ...(traceParent === undefined ? {} : {traceparent: traceParent}),
     ...(sent === undefined
       ? {}
       : {'Content-Type': 'application/json', 'Content-Length': sent.length}),
