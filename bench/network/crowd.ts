@@ -30,6 +30,8 @@ export async function crowd(report: Report, options: BenchOptions): Promise<void
   const settings = {
     'svc.network.socketTimeout': patienceMillis,
     'svc.network.keepAliveTimeout': patienceMillis,
+    // None of the crowd is closed for the next of it.
+    'svc.network.maxPreAuthConnections': 2 * (idle + halfOpen),
   };
   // With all processors: guesses are checked on threads of their own.
   const svc = await startSvc({settings, pin: false});

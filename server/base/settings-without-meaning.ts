@@ -72,9 +72,6 @@ export const settingsWithoutMeaning: Readonly<Record<string, string>> = {
   'svc.asyncCommandQueueSize':
     'commands that nobody waits for run as any statement, see svc.queryQueueMaxSize',
   'svc.parallelScanProducerPoolThreads': 'threads of long reads are svc.scanWorkers',
-  'svc.network.maxPreAuthConnections':
-    'connections of all kinds are bounded by svc.network.connectionsMax, and those that say ' +
-    'nothing end after svc.network.socketTimeout',
   'svc.server.eventBusQueueSize':
     'changes are kept once for all readers, see svc.changes.bytesMax; what one has not read is ' +
     'bounded by svc.server.eventBusMaxPendingBytes',

@@ -1,6 +1,6 @@
 /** Several sockets on one port are one server: its limit, its port and its end are theirs. */
 import assert from 'node:assert/strict';
-import {createServer, type Server} from 'node:http';
+import {createServer, type IncomingMessage, type Server} from 'node:http';
 import {connect, createServer as createPlainServer, type Socket} from 'node:net';
 import {once} from 'node:events';
 import {after, test} from 'node:test';
@@ -96,4 +96,29 @@ test('a port is never shared with somebody else', async () => {
   const [error] = await once(stranger, 'error');
   assert.equal(error.code, 'EADDRINUSE');
   await Promise.all([acceptors.close(), second.acceptors.close()]);
+});
+
+test('the oldest stranger is closed for the next, and who was admitted stays', async () => {
+  const server = createServer((request, response) => response.end(request.url));
+  const acceptors = new Acceptors(server, {connectionsMax: 100, strangersMax: 2});
+  ends.push(() => {
+    void acceptors.close();
+    server.closeAllConnections();
+  });
+  server.on('request', ({url, socket}: IncomingMessage) => {
+    if (url === '/known') acceptors.admit(socket);
+    if (url === '/again') acceptors.renew(socket);
+  });
+  const port = await acceptors.listen(host, {from: 0, to: 0});
+  const known = await ask(port, 'known');
+  const first = await ask(port, 'first');
+  const second = await ask(port, 'second');
+  const oldest = once(second.socket, 'close');
+  const heard = once(first.socket, 'data');
+  first.socket.write('GET /again HTTP/1.1\r\nHost: x\r\n\r\n');
+  await heard;
+  assert.match((await ask(port, 'third')).answer, /third$/);
+  await oldest;
+  assert.deepEqual([known.socket.closed, first.socket.closed], [false, false]);
+  assert.deepEqual(acceptors.counts, {open: 3, accepted: 4, refused: 1});
 });

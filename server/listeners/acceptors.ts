@@ -4,8 +4,17 @@
  * The event loop takes one connection from each listening socket in a turn, and then does what the
  * connections before have to do. With one socket the clients that come to a new leader all at once
  * would wait for as many turns as there are clients.
+ *
+ * A connection is a stranger until somebody has shown over it who he is. Strangers are few: the
+ * oldest one is closed for the next, so that whoever only connects keeps nobody out.
  */
-import {type AddressInfo, createServer, type ListenOptions, type Server} from 'node:net';
+import {
+  type AddressInfo,
+  createServer,
+  type ListenOptions,
+  type Server,
+  type Socket,
+} from 'node:net';
 import type {Ports} from '#server/base/setting-row.ts';
 
 const socketsDefault = 8;
@@ -15,6 +24,8 @@ const unsupported: ReadonlySet<unknown> = new Set(['ENOTSUP', 'EINVAL', 'ENOPROT
 export interface AcceptorsOptions {
   /** Further connections are closed. */
   readonly connectionsMax: number;
+  /** Strangers among them; absent: as many as there are connections. */
+  readonly strangersMax?: number;
   /** How many listen; default 8. */
   readonly sockets?: number;
 }
@@ -24,6 +35,8 @@ export class Acceptors {
   readonly #options: AcceptorsOptions;
   /** They give what they take to the server. */
   readonly #others: Server[] = [];
+  /** Connections of strangers by their other end, the oldest first. */
+  readonly #strangers = new Map<string, Socket>();
   #connections = 0;
   #accepted = 0;
   #refused = 0;
@@ -32,15 +45,34 @@ export class Acceptors {
     this.#server = server;
     this.#options = options;
     // What the others take comes by here as well.
-    server.prependListener('connection', socket => {
+    server.prependListener('connection', (socket: Socket) => {
+      const end = endOf(socket);
       this.#accepted += 1;
       this.#count(1);
-      socket.once('close', () => this.#count(-1));
+      socket.once('close', () => {
+        this.#strangers.delete(end);
+        this.#count(-1);
+      });
+      this.#greet(end, socket);
     });
     this.#countRefused(server);
   }
 
-  /** Connections that are open, and since the start those that were taken and refused. */
+  /** Somebody has shown over it who he is; a `TLSSocket` stands for the connection below it. */
+  admit(socket: Socket): void {
+    if (this.#strangers.size > 0) this.#strangers.delete(endOf(socket));
+  }
+
+  /** Somebody shows who he is: the connection is the newest of those of strangers. */
+  renew(socket: Socket): void {
+    const end = endOf(socket);
+    const stranger = this.#strangers.get(end);
+    if (stranger === undefined) return;
+    this.#strangers.delete(end);
+    this.#strangers.set(end, stranger);
+  }
+
+  /** Connections that are open; since the start those that were taken, and closed for others. */
   get counts(): Readonly<Record<'open' | 'accepted' | 'refused', number>> {
     return {open: this.#connections, accepted: this.#accepted, refused: this.#refused};
   }
@@ -109,6 +141,18 @@ export class Acceptors {
     });
   }
 
+  #greet(end: string, socket: Socket): void {
+    const {strangersMax = Number.POSITIVE_INFINITY} = this.#options;
+    this.#strangers.set(end, socket);
+    if (this.#strangers.size <= strangersMax) return;
+    for (const [longest, oldest] of this.#strangers) {
+      this.#strangers.delete(longest);
+      this.#refused += 1;
+      oldest.destroy();
+      return;
+    }
+  }
+
   #count(change: number): void {
     this.#connections += change;
     const isFull = this.#connections >= this.#options.connectionsMax;
@@ -116,6 +160,11 @@ export class Acceptors {
       acceptor.maxConnections = isFull ? 0 : Number.MAX_SAFE_INTEGER;
     }
   }
+}
+
+/** The other end of a connection, which no second one has at the same time. */
+function endOf({remoteAddress, remotePort}: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 function listening(server: Server, options: ListenOptions): Promise<number> {

@@ -3,7 +3,7 @@
  * came, and nothing of ports, limits, certificates and the end of the server is its matter.
  *
  * A connection is a stranger until its protocol says that somebody has shown who he is. Strangers
- * are few and have little time, so whoever only connects keeps nobody out.
+ * are few (acceptors.ts) and have little time.
  */
 import {createServer, type Server, type Socket} from 'node:net';
 import {createServer as createSecureServer, type SecureContextOptions} from 'node:tls';
@@ -44,7 +44,7 @@ export interface StreamListenerOptions {
   readonly serve: (connection: StreamConnection) => void;
   readonly timers: Pick<Timers, 'after'>;
   readonly connectionsMax: number;
-  /** Strangers among them; further ones are closed. */
+  /** Strangers among them; the oldest one is closed for the next. */
   readonly strangersMax: number;
   /** How long one may stay a stranger, its handshake included. */
   readonly strangerMs: number;
@@ -61,7 +61,6 @@ export class StreamListener implements ProtocolServer {
   readonly #addresses: ListenAddress[] = [];
   readonly #renewals: ((keys: SecureContextOptions) => void)[] = [];
   readonly #open = new Set<OpenConnection>();
-  #strangers = 0;
   #isEnding = false;
 
   constructor(options: StreamListenerOptions) {
@@ -78,14 +77,14 @@ export class StreamListener implements ProtocolServer {
    * @throws {Error} `EADDRINUSE` and the like when no port of the range can be had.
    */
   async listen(host: string, ports: Ports): Promise<number> {
-    const server = createServer({noDelay: true}, socket => this.#take(socket));
+    const server = createServer({noDelay: true});
     return await this.#listen(server, {host, ports, isSecure: false});
   }
 
   /** Works like `listen`, over TLS. */
   async listenSecurely(host: string, ports: Ports, keys: SecureContextOptions): Promise<number> {
     const {strangerMs: handshakeTimeout} = this.#options;
-    const server = createSecureServer({...keys, handshakeTimeout}, socket => this.#take(socket));
+    const server = createSecureServer({...keys, handshakeTimeout});
     // What breaks in the handshake has no protocol that could tell anybody.
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     this.#renewals.push(renewed => server.setSecureContext(renewed));
@@ -111,35 +110,35 @@ export class StreamListener implements ProtocolServer {
     server: Server,
     {host, ports, isSecure}: {host: string; ports: Ports; isSecure: boolean},
   ): Promise<number> {
-    const {connectionsMax} = this.#options;
+    const {connectionsMax, strangersMax} = this.#options;
+    const limits = {connectionsMax, strangersMax};
     // A handshake takes longer than a turn.
-    const acceptors = new Acceptors(server, {connectionsMax, ...(isSecure && {sockets: 1})});
+    const acceptors = new Acceptors(server, {...limits, ...(isSecure && {sockets: 1})});
     this.#acceptors.push(acceptors);
+    server.on(isSecure ? 'secureConnection' : 'connection', (socket: Socket) => {
+      this.#take(socket, acceptors);
+    });
     const port = await acceptors.listen(host, ports);
     this.#addresses.push({host, port, isSecure});
     return port;
   }
 
-  #take(socket: Socket): void {
-    const {serve, timers, strangersMax, strangerMs} = this.#options;
+  #take(socket: Socket, acceptors: Acceptors): void {
+    const {serve, timers, strangerMs} = this.#options;
     socket.on('error', () => socket.destroy());
-    if (this.#isEnding || this.#strangers >= strangersMax) {
+    if (this.#isEnding) {
       socket.destroy();
       return;
     }
     const open: OpenConnection = {socket, end: () => socket.destroy()};
-    let isStranger = true;
-    this.#strangers += 1;
+    const cancel = timers.after(strangerMs, () => socket.destroy());
     const admit = (): void => {
-      if (!isStranger) return;
-      isStranger = false;
-      this.#strangers -= 1;
+      acceptors.admit(socket);
       cancel();
     };
-    const cancel = timers.after(strangerMs, () => socket.destroy());
     this.#open.add(open);
     socket.once('close', () => {
-      admit();
+      cancel();
       this.#open.delete(open);
     });
     const onEnding = (end: () => void): void => {

@@ -80,7 +80,8 @@ export const families = {
   },
   svc_network_connections_total: connections('Connections that were taken.'),
   svc_network_connections_refused_total: connections(
-    'Connections that were closed at once: svc.network.connectionsMax were open.',
+    'Connections that were closed for others: svc.network.connectionsMax were open, or ' +
+      'svc.network.maxPreAuthConnections over which nobody had shown who he is.',
   ),
 
   // Transactions.

@@ -86,4 +86,12 @@ export const networkRows = {
     range: [1, 1_000_000],
     description: 'Most connections of clients that are open at once; further ones are closed.',
   },
+  'svc.network.maxPreAuthConnections': {
+    type: 'integer',
+    default: 500,
+    range: [1, 1_000_000],
+    description:
+      'Most connections at a port over which nobody has shown yet who he is; the oldest of them ' +
+      'is closed for the next.',
+  },
 } as const satisfies Record<string, SettingRow>;

@@ -101,7 +101,7 @@ export class HttpContext {
   /** Where it listens, by protocol. */
   readonly ports: Record<string, number> = {};
   /** What takes its connections, by protocol. */
-  readonly acceptors: Record<string, Pick<Acceptors, 'counts'>> = {};
+  readonly acceptors: Partial<Record<'http' | 'https', Acceptors>> = {};
   /** Set when the server closes: answers then end their connections. */
   isStopping = false;
   /** Commands that run without anybody waiting for their answer. */
@@ -160,6 +160,11 @@ export class HttpContext {
   /** Largest body of a request in bytes; no bound when negative. */
   get bodyBytesMax(): number {
     return this.settings.get('svc.server.httpBodyContentMaxSize');
+  }
+
+  /** What has taken a connection. */
+  acceptorsOf(socket: Socket): Acceptors | undefined {
+    return this.acceptors['encrypted' in socket ? 'https' : 'http'];
   }
 
   /** One signal for all requests of a connection: they come in turn and end with it. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import {once} from 'node:events';
 import {connect} from 'node:net';
 import {test} from 'node:test';
+import {closing} from '#server/testing/closing.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
 import {type HttpWorld, httpWorld, rootPassword} from '#server/testing/worlds/http-world.ts';
 
@@ -37,6 +38,52 @@ test('a body that says it is too large is refused before it arrives', async () =
     assert.match(answer, /"error":"Request body too large"/);
     assert.match(answer, /\(209715200 bytes\).*104857600 bytes/);
     assert.equal((await world.call('/health', {as: 'none'})).status, 204);
+  });
+});
+
+const strangersMax = 3;
+
+test('svc.network.maxPreAuthConnections: the oldest stranger is closed for the next', async () => {
+  await inWorld({'svc.network.maxPreAuthConnections': strangersMax}, async world => {
+    const strangers = 'svc_network_connections_refused_total';
+    const opened = async (request?: string) => {
+      const socket = connect(world.port, '127.0.0.1');
+      closing({close: () => socket.destroy()});
+      let received = '';
+      socket.on('data', bytes => (received += String(bytes)));
+      await once(socket, 'connect');
+      const ask = async (text: string): Promise<string> => {
+        received = '';
+        socket.write(text);
+        await eventually('an answer', () => /\r\n\r\n/.test(received) || socket.closed);
+        return received.slice(0, 'HTTP/1.1 200'.length);
+      };
+      if (request !== undefined) await ask(request);
+      return {socket, ask};
+    };
+    const statement = JSON.stringify(rows('rows 1').body);
+    const query = post('/query/db', `Content-Length: ${statement.length}`, statement);
+    const wrong = query.replace(credentials, Buffer.from('root:wrong').toString('base64'));
+    const odd = query.replace('Content-Length', 'X-Request-Id: 1\r\nContent-Length');
+    const known = [await opened(query), await opened(odd)];
+    const guesser = await opened(wrong);
+    const probe = await opened('GET /api/v1/health HTTP/1.1\r\nHost: x\r\n\r\n');
+    const silent = await opened();
+    assert.deepEqual(
+      [guesser, probe, silent].map(({socket}) => socket.closed),
+      [false, false, false],
+      'so many may be strangers',
+    );
+    const next = await opened();
+    await eventually('the oldest is closed', () => guesser.socket.closed);
+    assert.equal(await next.ask(query), 'HTTP/1.1 200');
+    assert.equal(await probe.ask(query), 'HTTP/1.1 200', 'it has room again');
+    await Promise.all(Array.from({length: 5 * strangersMax}, () => opened()));
+    await eventually('silence ends', () => silent.socket.closed);
+    for (const {ask} of [...known, next, probe]) assert.equal(await ask(query), 'HTTP/1.1 200');
+    const scrape = await world.call('//prometheus');
+    const count = new RegExp(`^${strangers}{protocol="http"} (\\d+)`, 'm').exec(scrape.text)?.[1];
+    assert.ok(Number(count) >= 4 * strangersMax, `${count} were counted`);
   });
 });
 

@@ -234,6 +234,7 @@ class Listener<S extends Server | SecureServer = Server | SecureServer> {
     this.rawHttp = openRawListener(server, context, connected);
     this.acceptors = new Acceptors(server, {
       connectionsMax: context.settings.get('svc.network.connectionsMax'),
+      strangersMax: context.settings.get('svc.network.maxPreAuthConnections'),
       // A handshake takes longer than a turn.
       ...(connected === 'connection' ? {} : {sockets: 1}),
     });

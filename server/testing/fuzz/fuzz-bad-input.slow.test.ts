@@ -39,6 +39,7 @@ const pause = (milliseconds: number): Promise<void> =>
 before(async () => {
   world = await HostileWorld.start({
     'svc.network.socketTimeout': 2_000,
+    'svc.network.maxPreAuthConnections': 2 * idleConnections,
     'svc.server.httpSessionExpireTimeout': 20,
     'svc.queryMemoryMax': '64MB',
   });

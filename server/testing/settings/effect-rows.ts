@@ -215,6 +215,7 @@ export const effects: Readonly<Record<string, Rows>> = {
     'svc.server.httpQueryMaxResultRows': 'a larger answer is refused',
     'svc.server.httpStreamingKeepAliveInterval': 'a silent stream sends empty lines',
     'svc.network.socketTimeout': 'a body that pauses is answered 408',
+    'svc.network.maxPreAuthConnections': 'the oldest stranger is closed for the next',
   },
   'server/protocols/http/http.test.ts': {'svc.txRetries': 'how often a conflict is run again'},
   'server/protocols/http/raw-http/raw-http-listener.test.ts': {

@@ -53,8 +53,29 @@ export function requireUsers({gateway: membership, security}: HttpContext): void
   throw new Refusal('cluster.no-leader', 'the users of the cluster are not known here yet');
 }
 
-/** Works like `authenticate` for the value of the header. */
+/**
+ * Works like `authenticate` for the value of the header. The connection is no stranger's any more
+ * where the value is good, and the newest of them while it is looked at.
+ */
 export function authenticateSocket(
+  context: HttpContext,
+  socket: Socket,
+  value: string,
+): Principal | Promise<Principal> {
+  const acceptors = context.acceptorsOf(socket);
+  const found = principalOf(context, socket, value);
+  if (!(found instanceof Promise)) {
+    acceptors?.admit(socket);
+    return found;
+  }
+  acceptors?.renew(socket);
+  return found.then(principal => {
+    acceptors?.admit(socket);
+    return principal;
+  });
+}
+
+function principalOf(
   context: HttpContext,
   socket: Socket,
   value: string,

@@ -11,6 +11,7 @@ import {hash, timingSafeEqual} from 'node:crypto';
 import type {IncomingMessage} from 'node:http';
 import type {Socket} from 'node:net';
 import type {Cluster} from '#server/cluster/cluster.ts';
+import type {Acceptors} from '#server/listeners/acceptors.ts';
 import type {RequestPlacement} from '#server/forwarding/request-placement.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -27,6 +28,7 @@ import {Forwarder, type RawHttpRequest} from './forwarder.ts';
 
 interface GatewayContext extends RelayContext {
   readonly security: Pick<Security, 'principalOf'>;
+  acceptorsOf(socket: Socket): Pick<Acceptors, 'admit'> | undefined;
   readonly options: RelayContext['options'] & {readonly logger: Logger};
 }
 
@@ -74,7 +76,10 @@ export class LeaderGateway {
   /** @throws {PlainFailure} 401 unless `given` is the token of the cluster. */
   requireToken(given: string, socket: Socket): void {
     const said = hash('sha256', given, 'buffer');
-    if (this.#tokenHashes.some(expected => timingSafeEqual(said, expected))) return;
+    if (this.#tokenHashes.some(expected => timingSafeEqual(said, expected))) {
+      this.#context.acceptorsOf(socket)?.admit(socket);
+      return;
+    }
     this.#suspect(socket, 'a request carried a wrong cluster token');
     throw invalidToken();
   }
