@@ -1,5 +1,6 @@
 /** Which ways a secret may take. */
 import assert from 'node:assert/strict';
+import {subscribe, unsubscribe} from 'node:diagnostics_channel';
 import {once} from 'node:events';
 import {readFileSync} from 'node:fs';
 import {connect as connectHttp2} from 'node:http2';
@@ -7,7 +8,7 @@ import {request} from 'node:https';
 import type {IncomingHttpHeaders} from 'node:http';
 import type {Socket} from 'node:net';
 import {join} from 'node:path';
-import {test} from 'node:test';
+import {test, type TestContext} from 'node:test';
 import {connect as connectSecurely} from 'node:tls';
 import {httpWorld, rootPassword} from '#server/testing/worlds/http-world.ts';
 import {Transport} from './transport.ts';
@@ -59,6 +60,59 @@ test('a list of proxies holds addresses and ranges, nothing else', () => {
     assert.throws(() => new Transport(list), /svc\.server\.apiTokenTrustedProxies/, list);
   }
 });
+
+const stranger = '203.0.113.9';
+
+/** A server whose clients all seem to come from an address that is not of this machine. */
+async function worldOfStrangers(context: TestContext, settings: Parameters<typeof httpWorld>[0]) {
+  const channel = 'net.server.socket';
+  const onSocket = (message: unknown): void => {
+    const {socket} = message as {readonly socket: Socket};
+    Object.defineProperty(socket, 'remoteAddress', {value: stranger});
+  };
+  subscribe(channel, onSocket);
+  const world = await httpWorld(settings);
+  context.after(async () => {
+    unsubscribe(channel, onSocket);
+    await world.server.close(0);
+  });
+  return world;
+}
+
+/** [trusted proxies, headers, status where a secure transport is required, and where it is not] */
+const tokenCases: readonly (readonly [string, Readonly<Record<string, string>>, number, number])[] =
+  [
+    ['', {}, 412, 201],
+    ['', https, 412, 201],
+    [stranger, {}, 412, 201],
+    [stranger, https, 201, 201],
+  ];
+const words = {body: {command: 'create api token words'}};
+
+for (const [proxies, headers, required, free] of tokenCases) {
+  const name = `through '${proxies}' with ${JSON.stringify(headers)}`;
+  test(`an API token ${name}: ${required}, or ${free}`, async context => {
+    for (const [isRequired, status] of [
+      [true, required],
+      [false, free],
+    ] as const) {
+      const world = await worldOfStrangers(context, {
+        'svc.server.apiTokenRequireSecureTransport': isRequired,
+        'svc.server.apiTokenTrustedProxies': proxies,
+      });
+      const answer = await world.call('/server/api-tokens', {body: {name: 'bot'}, headers});
+      assert.equal(answer.status, status, answer.text);
+      if (status === 201) continue;
+      const {error, detail} = answer.json as {readonly error: string; readonly detail: string};
+      assert.equal(error, 'API token creation requires a secure transport');
+      assert.match(detail, /svc\.server\.apiTokenTrustedProxies/);
+      assert.doesNotMatch(answer.text, /at-/);
+      const {count} = (await world.call('/server/api-tokens')).json as {readonly count: number};
+      assert.equal(count, 0, 'none was made');
+      assert.equal((await world.call('/server', {...words, headers})).status, 412);
+    }
+  });
+}
 
 test('HTTPS answers what HTTP answers, on the raw HTTP path too, and after a renewal', async () => {
   const world = await httpWorld();

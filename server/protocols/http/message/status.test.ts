@@ -46,8 +46,9 @@ test('a kind of reason has its own statuses, and says whether to send again', ()
   const others: string[] = [];
   for (const code of codes) {
     const {category, retry} = refusals[code];
-    const {status} = statusRow(new Refusal(code, 'because'));
+    const {status, retryAfter} = statusRow(new Refusal(code, 'because'));
     if (!statusesOf[category].includes(status)) others.push(`${code} (${category}) ${status}`);
+    if (category === 'unavailable' && status === 503) assert.ok(retryAfter !== undefined, code);
     assert.equal(category === 'unknown', retry === 'only-if-idempotent', code);
     if (category === 'conflict') assert.equal(retry, 'retryable', code);
     if (category === 'invalid' || category === 'not-found') assert.equal(retry, 'never', code);
