@@ -7,6 +7,7 @@
  * Invariant A2: an administrative command is carried out for those whom its row names, whatever
  * protocol it came by, and what it changed stands in the log with the name of who asked.
  */
+import {shownAddress} from '#server/base/addresses.ts';
 import {type RefusalCode, Refusal} from '#server/base/errors.ts';
 import type {BackupService} from '#server/backup/backup-service.ts';
 import type {ExchangeService} from '#server/exchange/exchange-service.ts';
@@ -149,7 +150,8 @@ function shown<T extends ArgumentTable>(
 ): Readonly<Record<string, unknown>> {
   const entries = Object.entries(row.arguments).flatMap(([name, {kind, isSecret}]) => {
     const value: unknown = given[name];
-    return kind === 'text' && isSecret !== true && value !== undefined ? [[name, value]] : [];
+    const isShown = kind === 'text' && isSecret !== true && typeof value === 'string';
+    return isShown ? [[name, shownAddress(value)]] : [];
   });
   return entries.length === 0 ? {} : {given: Object.fromEntries(entries) as unknown};
 }

@@ -14,3 +14,12 @@ export function isLoopbackAddress(address: string): boolean {
 export function hostAndPort(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
+
+/**
+ * An address as it is told to others than whoever gave it: without the user, the password and the
+ * query, which may be a key. Any other text is left as it is.
+ */
+export function shownAddress(text: string): string {
+  const [, scheme, rest] = /^([a-z][a-z0-9+.-]*:\/\/)(?:[^/?#]*@)?([^?#]*)/i.exec(text) ?? [];
+  return scheme === undefined ? text : `${scheme}${rest}`;
+}

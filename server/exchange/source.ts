@@ -11,11 +11,12 @@ import {Readable} from 'node:stream';
 import {pipeline} from 'node:stream/promises';
 import {createGunzip} from 'node:zlib';
 import {openPromise} from 'yauzl';
+import {shownAddress} from '#server/base/addresses.ts';
 import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {RequestSources} from '#server/session/request-sources.ts';
 
 export interface ImportSource {
-  /** As somebody named it. */
+  /** As somebody named it, without what may be a secret. */
   readonly name: string;
   /** Reads from the beginning, each time. @throws {Refusal} */
   read(): AsyncIterable<Buffer>;
@@ -35,7 +36,7 @@ export async function openAddress(
   return await allowed(async () => {
     if (/^https?:/i.test(address)) await sources.fetch(address);
     const raw = (): AsyncIterable<Buffer> => copies(sources.open(address));
-    return await unpacked(address, raw, temporaryPath);
+    return await unpacked(shownAddress(address), raw, temporaryPath);
   });
 }
 

@@ -7,6 +7,7 @@
  */
 import type {KeptHolder} from './kept-memory.ts';
 import type {Settings} from '#server/base/setting-values.ts';
+import {shownAddress} from '#server/base/addresses.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {MissingSource} from '#server/execution/missing-prerequisites.ts';
 import type {Sources} from '#server/execution/external-access.ts';
@@ -87,7 +88,8 @@ export class RequestSources implements Sources {
         'addresses are not read: svc.opencypher.loadCsv.allowRemoteUrls is off',
       );
     }
-    if (!URL.canParse(address)) throw new Refusal('argument', `'${address}' is no address`);
+    if (!URL.canParse(address))
+      throw new Refusal('argument', `'${shownAddress(address)}' is no address`);
     this.#fetched ??= new Map();
     if (this.#fetched.size >= addressesMax) {
       throw new Refusal('source.refused', `a statement reads at most ${addressesMax} addresses`);
@@ -121,5 +123,6 @@ function pathOf(source: string): string {
         'name a file by file:// or an address of http or https',
     );
   }
-  throw new Refusal('argument', `'${source}' is no file and no address of http or https`);
+  const shown = shownAddress(source);
+  throw new Refusal('argument', `'${shown}' is no file and no address of http or https`);
 }

@@ -43,6 +43,11 @@ const collector = createServer((request, response) => {
 await new Promise<void>(resolve => collector.listen(0, '127.0.0.1', resolve));
 const {port: collectorPort} = collector.address() as AddressInfo;
 
+/** What is imported from here is one record. */
+const source = createServer((_request, response) => response.end('name\nAda\n'));
+await new Promise<void>(resolve => source.listen(0, '127.0.0.1', resolve));
+const {port: sourcePort} = source.address() as AddressInfo;
+
 /** A value for every setting that is a secret; a new one without a value fails below. */
 const secretSettings: Partial<Record<SettingKey, string>> = {
   'svc.ssl.keyStorePassword': canary(),
@@ -60,6 +65,7 @@ writeFileSync(
       ...secretSettings,
       'log.level': 'debug',
       dumpMetricsEvery: 1,
+      'server.restoreImportAllowLocalUrls': true,
       'serverMetrics.otlp.enabled': true,
       'serverMetrics.otlp.endpoint': `http://127.0.0.1:${collectorPort}`,
       'serverMetrics.otlp.period': '200ms',
@@ -79,6 +85,8 @@ after(async () => {
   await server.dispose();
   collector.closeAllConnections();
   collector.close();
+  source.closeAllConnections();
+  source.close();
 });
 
 const asRoot = {authorization: `Basic ${btoa(`root:${rootPassword}`)}`};
@@ -208,6 +216,49 @@ const puts: Readonly<Record<string, () => Promise<void>>> = {
     await command(`import database other ${from}`);
     await command(`restore database another ${from}`);
   },
+  // An address may hold a password: whoever sends it may see it again, nobody else.
+  'addresses of archives and servers': async () => {
+    const place = (): string => `user:${hidden()}@127.0.0.1:1`;
+    const config = (directory: string): object => ({config: {backup: {directory}}});
+    await ownStatement(`BACKUP DATABASE 'https://${place()}/x.zip'`);
+    await ownStatement(`EXPORT DATABASE 'https://${place()}/x.tgz'`);
+    await command('set backup config', config(`https://${place()}/`));
+    await command('set backup config', {config: `{"password":"${hidden()}`});
+    await command(`connect cluster ${place()}`);
+    await command(`export database d https://${place()}`);
+    const peer = {peerId: place(), address: place(), password: hidden()};
+    await ask('/api/v1/cluster/peer', {body: peer});
+    await ask(`/api/v1/cluster/peer/${encodeURIComponent(place())}?force=${hidden()}`);
+    await ask('/api/v1/cluster/leader', {body: {peerId: place()}});
+  },
+  'addresses that are read': async () => {
+    const address = `http://user:${hidden()}@127.0.0.1:${sourcePort}/a.csv?key=${hidden()}`;
+    const answer = await command(`import database imported ${address}`);
+    assert.match(answer, /"result":"ok"/);
+    await command(`restore database restored ${address}`);
+  },
+  'words in paths, queries and sessions': async () => {
+    const headers = {
+      ...asRoot,
+      'svc-session-id': hidden(),
+      'x-svc-read-after': hidden(),
+      'x-svc-read-consistency': hidden(),
+      'x-svc-snapshot-manifest': hidden(),
+      tracestate: hidden(),
+      'if-none-match': hidden(),
+    };
+    const body = {language: 'sql', command: 'SELECT 1'};
+    for (const path of ['query/d', 'commit/d', 'rollback/d']) {
+      await ask(`/api/v1/${path}`, {headers, body});
+    }
+    await ask(`/api/v1/query/d/sql/SELECT%201?password=${hidden()}`);
+    await ask(`/api/v1/server/events?file=${hidden()}`);
+    await ask(`/api/v1/server/api-tokens?token=${hidden()}`);
+    await ask(`/${hidden()}?token=${hidden()}`);
+    for (const path of ['vector/d/search', 'vector/d/hybrid', 'vector/d/fulltext']) {
+      await ask(`/api/v1/${path}`, {body: {type: hidden(), index: hidden(), query: hidden()}});
+    }
+  },
   // Their own client may see them again: nobody else.
   'parameters and values': async () => {
     await ownStatement('CREATE DOCUMENT TYPE P');
@@ -222,6 +273,8 @@ const puts: Readonly<Record<string, () => Promise<void>>> = {
     const client = await WebSocketClient.open(port, `root:${rootPassword}`);
     await client.ask({action: 'subscribe', database: 'd', type: hidden()});
     await client.ask(`{"action":"${hidden()}`);
+    await client.ask({action: 'subscribe', database: 'd', since: hidden(), token: hidden()});
+    await client.ask({action: 'subscribe', database: hidden()});
     client.close();
   },
   'commands of a shell': async () => {

@@ -11,6 +11,7 @@ import {get as getPlain, type IncomingMessage} from 'node:http';
 import {get as getSecure} from 'node:https';
 import {BlockList, isIP, type LookupFunction} from 'node:net';
 import {join, sep} from 'node:path';
+import {shownAddress} from '#server/base/addresses.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {FetchBounds, SourceReader} from '../source-reader.ts';
 
@@ -74,8 +75,9 @@ function outside(path: string): Refusal {
 function unreadable(source: string, cause: unknown): Refusal {
   if (cause instanceof Refusal) return cause;
   const why = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown reason';
-  return new Refusal('source.unreadable', `'${source}' cannot be read (${why})`, {
-    detail: {source, reason: why},
+  const shown = shownAddress(source);
+  return new Refusal('source.unreadable', `'${shown}' cannot be read (${why})`, {
+    detail: {source: shown, reason: why},
   });
 }
 
@@ -136,8 +138,9 @@ async function bytesOf(
 }
 
 function refusedAnswer(address: URL, why: string): Refusal {
-  return new Refusal('source.unreadable', `'${address.href}' cannot be read: ${why}`, {
-    detail: {source: address.href, reason: why},
+  const shown = shownAddress(address.href);
+  return new Refusal('source.unreadable', `'${shown}' cannot be read: ${why}`, {
+    detail: {source: shown, reason: why},
   });
 }
 
