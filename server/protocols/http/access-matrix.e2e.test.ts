@@ -16,6 +16,7 @@ import {
   startServer,
   temporaryRoot,
 } from '#server/testing/worlds/server-process.ts';
+import {WebSocketClient} from '#server/testing/worlds/web-socket-client.ts';
 import {routeTable} from './server.ts';
 
 /** Who asks. `stranger` has an account and no grant, `holder` an API token for the database. */
@@ -102,6 +103,9 @@ const rows: Readonly<Record<string, keyof typeof kinds>> = {
   'GET //prometheus': 'users',
 };
 
+/** The door of change events, and what may be asked behind it. */
+const socketRows = {door: 'users', subscribe: 'granted', unsubscribe: 'users'} as const;
+
 let server: ServerProcess;
 const credentials = new Map<Caller, string>([['wrong', 'Bearer AU-no-such-login']]);
 
@@ -165,6 +169,34 @@ for (const [route, kind] of Object.entries(rows)) {
       const {status} = answer;
       if (may.includes(caller)) assert.ok(![401, 403].includes(status), `${caller} got ${status}`);
       else assert.equal(status, refused, `${caller}`);
+    }
+  });
+}
+
+/** What comes of a question over `/ws`: an answer, its error, or the status at the door. */
+async function overSocket(caller: Caller, question: object): Promise<string> {
+  const authorization = credentials.get(caller);
+  const headers: Readonly<Record<string, string>> = authorization ? {authorization} : {};
+  const port = Number(new URL(server.url).port);
+  let client: WebSocketClient;
+  try {
+    client = await WebSocketClient.open(port, '', headers);
+  } catch (error) {
+    return /\d{3}/.exec(String(error))?.[0] ?? String(error);
+  }
+  const {result, exception} = await client.ask(question);
+  client.close();
+  return result === 'ok' ? 'ok' : String(exception);
+}
+
+for (const action of ['subscribe', 'unsubscribe'] as const) {
+  test(`over /ws ${action} is for ${socketRows[action]}, its door for users`, async () => {
+    for (const caller of callers) {
+      const answer = await overSocket(caller, {action, database: 'db'});
+      const isIn: readonly Caller[] = kinds[socketRows.door];
+      const may: readonly Caller[] = kinds[socketRows[action]];
+      const refused = isIn.includes(caller) ? 'SecurityException' : '401';
+      assert.equal(answer, may.includes(caller) ? 'ok' : refused, caller);
     }
   });
 }

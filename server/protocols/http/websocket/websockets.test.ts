@@ -199,6 +199,15 @@ test('nobody gets in without credentials, from another host, or by another door'
   const upgrade = 'Connection: Upgrade, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n';
   const answer = await world.raw(`GET /api/v1/health HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n`);
   assert.match(answer, /^HTTP\/1\.1 204 /);
+  const counted = async (): Promise<Readonly<Record<string, string>>> => {
+    const {text} = await world.call('//prometheus');
+    const lines = text.matchAll(/_seconds_count\{.*path="\/ws",status="(\d+)".*\} (\d+)/g);
+    return Object.fromEntries(Array.from(lines, ([, status = '', count = '']) => [status, count]));
+  };
+  await eventually('those who were refused are counted', async () => {
+    return Object.keys(await counted()).length === 3;
+  });
+  assert.deepEqual(await counted(), {'101': '1', '401': '2', '403': '1'});
 });
 
 test('a client that is silent is disconnected, and a server that stops says so', async () => {

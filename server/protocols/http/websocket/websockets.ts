@@ -47,6 +47,8 @@ export class WebSockets {
     response.shouldKeepAlive = false;
     response.assignSocket(socket as Socket);
     const exchange = new Exchange(this.#context, request, response);
+    exchange.routePath = webSocketPath;
+    this.#context.timings?.watch(exchange);
     void this.#admit(exchange).then(
       client => {
         response.detachSocket(socket as Socket);
@@ -93,6 +95,9 @@ export class WebSockets {
       this.#connections.add(connection);
       opened.once('close', () => this.#connections.delete(connection));
       if (context.isStopping) connection.close();
+      const {timings, options} = context;
+      const opening = {method: 'GET', path: webSocketPath, status: 101, database: ''};
+      timings?.of(opening).add(options.clock.monotonic() - exchange.begunAt);
     });
   }
 
