@@ -75,8 +75,8 @@ export class Restores {
   /**
    * The database serves everybody when it resolves.
    *
-   * @throws {Refusal} `database.exists`, `backup.archive`, `storage.full`, what refuses a commit:
-   *   everything is as it was. `commit.unknown`: it may be in its place, or not.
+   * @throws {Refusal} `argument`, `database.exists`, `backup.archive`, `storage.full`, what refuses
+   *   a commit: everything is as it was. `commit.unknown`: it may be in its place, or not.
    */
   async restore(request: RestoreRequest, tell: RestoreProgress): Promise<ArchiveManifest> {
     const {target, overwrite} = request;
@@ -85,7 +85,8 @@ export class Restores {
       throw new Refusal('database.exists', `database ${target} is being restored already`);
     }
     if (!overwrite && this.#options.engine.status(target) !== undefined) {
-      throw new Refusal('database.exists', `Database '${target}' already exists`);
+      const advice = 'Enable overwrite to replace it with the backup';
+      throw new Refusal('argument', `Database '${target}' already exists. ${advice}`);
     }
     this.#targets.add(target);
     const hidden = this.#hiddenName();

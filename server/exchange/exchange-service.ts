@@ -127,7 +127,8 @@ export class ExchangeService implements Transfers {
     }
     if (what === 'export') {
       const {path, ...report} = await this.export(who, database, url, settings);
-      return valuesOf([...head, ['toUrl', path], ['result', 'OK'], ...Object.entries(report)]);
+      const facts = [['path', path] as const, ...Object.entries(report)];
+      return valuesOf([...head, ['toUrl', url ?? path], ['result', 'OK'], ...facts]);
     }
     const answer = await this.import(who, database, {from: url, options: settings}, () => {});
     const facts = Object.entries(answer).filter(([name]) => name !== 'kind');

@@ -76,7 +76,7 @@ test('a backup and its way back, beside the database and in its place', async ()
   assert.ok(heard.includes('putting in place'));
 
   const again = client.serverCommand(`restore backup music ${file} as before`);
-  await assert.rejects(again, refusedWith(409, /already exists/));
+  await assert.rejects(again, refusedWith(400, /already exists\. Enable overwrite/));
   await client.command('before', "INSERT INTO Artist SET name = 'Bea'");
   await client.serverCommand(`restore backup music ${file} as before overwrite`);
   assert.deepEqual(await names('before'), ['Ada']);
