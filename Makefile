@@ -101,7 +101,7 @@ fuzz: prepared ## feed parsers and requests with nonsense: TARGET=sql SECONDS=60
 attack: prepared ## attack a server of its own as a user without rights, all doors at once: PROFILE=exhaust SECONDS=30
 	$(call run,server/testing/attack/attack.ts)
 
-timing: prepared ## see whether times of answers tell who exists: SAMPLES=200000
+timing: prepared ## see whether times of answers tell who exists, or how a token begins: SAMPLES=200000
 	$(call run,server/testing/timing/timing.ts)
 
 promtool: prepared ## judge metrics and rules by promtool, and have a real Prometheus scrape a server: SECONDS=60

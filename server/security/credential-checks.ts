@@ -231,8 +231,8 @@ export class CredentialChecks {
       const isKnown = this.#lockout.isKnown(name, source);
       const right = await hasher.matches(password, {stored, like}, {source, isKnown});
       // The user may have changed while the hash was made: what counts is what stands now.
-      const same = stored === users.passwordHashOf(name);
-      const found = right && same ? users.principalOf(name) : undefined;
+      const isSame = right && stored === users.passwordHashOf(name);
+      const found = isSame ? users.principalOf(name) : undefined;
       outcome = found ? 'right' : right ? 'undecided' : 'wrong';
       if (!found) throw notValid();
       this.#remember(key, {principal: found, passwordHash: stored ?? ''});

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {SeededRandom} from '../property/seeded-random.ts';
-import {sampleChecks, worstT} from './timing.ts';
+import {guessed, sampleChecks, worstT} from './timing.ts';
 
 /** Times of 100 µs with noise, some far later, of one kind `later` nanoseconds more. */
 function made(later: number): ReturnType<typeof worstT> {
@@ -20,8 +20,10 @@ test('equal times are equal, and a microsecond among noise is found', () => {
   assert.ok(made(-1_000) > 4.5, String(made(-1_000)));
 });
 
-test('checks of both kinds are sampled', async () => {
-  const {existing, missing} = await sampleChecks(40);
-  assert.equal(existing.length + missing.length, 40);
-  for (const time of [...existing, ...missing]) assert.ok(time > 0);
-});
+for (const what of guessed) {
+  test(`checks of both kinds are sampled: ${what}`, async () => {
+    const {existing, missing} = await sampleChecks(what, 40);
+    assert.equal(existing.length + missing.length, 40);
+    for (const time of [...existing, ...missing]) assert.ok(time > 0);
+  });
+}
