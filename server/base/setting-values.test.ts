@@ -11,8 +11,9 @@ import {
   requireSettingKey,
   resolveSettings,
 } from './setting-values.ts';
+import {settingAreas} from '#server/testing/documents/setting-areas.ts';
 import type {SettingRow} from './setting-row.ts';
-import {settingAreas, settingKeys, settingRows} from './settings.ts';
+import {settingKeys, settingRows} from './settings.ts';
 import {settingsWithoutMeaning} from './settings-without-meaning.ts';
 
 test('names are unique as environment variables and begin with svc', () => {

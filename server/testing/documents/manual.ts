@@ -12,13 +12,7 @@ import {syntaxOf} from '#server/administration/spelling.ts';
 import {refusals, type Retry} from '#server/base/errors.ts';
 import {resolveSettings, type SettingReport} from '#server/base/setting-values.ts';
 import type {SettingRow} from '#server/base/setting-row.ts';
-import {
-  type SettingArea,
-  settingAreas,
-  type SettingKey,
-  settingKeys,
-  settingRows,
-} from '#server/base/settings.ts';
+import {type SettingKey, settingKeys, settingRows} from '#server/base/settings.ts';
 import {settingsWithoutMeaning} from '#server/base/settings-without-meaning.ts';
 import {type FindingKind, findingKinds, isWarning, remedyOf} from '#server/integrity/finding.ts';
 import {parts, statementForms} from '#server/languages/sql/grammar.ts';
@@ -33,6 +27,7 @@ import {type StatusRow, statusOf} from '#server/protocols/http/message/status.ts
 import {contentsOf, linkTo} from './contents.ts';
 import {familiesWithoutMeaning} from './families-elsewhere.ts';
 import {httpReference} from './http-reference.ts';
+import {type SettingArea, settingAreas} from './setting-areas.ts';
 
 /** The generated pages by their path; `code` is every source but the table of settings itself. */
 export function manualPages(code: string): ReadonlyMap<string, string> {
