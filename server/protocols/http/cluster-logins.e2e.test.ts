@@ -1,8 +1,10 @@
 /**
  * Logins across three real servers: a token holds on every member, and ends on all of them with
- * the log-out, with the password of its user and with the server that keeps it.
+ * the log-out, with the password of its user, with the user, and with the server that keeps it.
  */
 import assert from 'node:assert/strict';
+import {readFileSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
 import {after, before, test} from 'node:test';
 import {type Member, untilLed} from '#server/testing/cluster/cluster-system.ts';
 import {startSvcCluster, type SvcCluster} from '#server/testing/cluster/svc-cluster.ts';
@@ -89,6 +91,20 @@ test('a login ends on every member when the password changes at one', async () =
   assert.equal(changed.status, 200, JSON.stringify(changed.json));
   assert.equal(await userAt(third, token), 401);
   for (const member of [first, second]) await untilRefused(member, token);
+});
+
+test('users that are written into the file of the leader are those of every member', async () => {
+  const leader = await untilLed(cluster);
+  const token = await login(leader, basic('clerk', 'other-pass'));
+  const fileOf = ({name}: Member): string =>
+    join(cluster.folder, name, 'config/server-users.jsonl');
+  const users = readFileSync(fileOf(leader), 'utf8').replace('"clerk"', '"chief"');
+  writeFileSync(fileOf(leader), users);
+  for (const member of cluster.members) {
+    await eventually('the file to come', () => readFileSync(fileOf(member), 'utf8') === users);
+    await untilRefused(member, token);
+    assert.equal(await userAt(member, basic('chief', 'other-pass')), 'chief');
+  }
 });
 
 test('a token that was made up, or taken apart, is asked of nobody and means nothing', async () => {
