@@ -82,6 +82,22 @@ test('a tool of an agent is refused late, on both paths', async () => {
   }
 });
 
+test('a server that stops waits for no refusal, and tells those that wait', async () => {
+  const world = await openWorld({'svc.security.failureDelay': 3_600_000});
+  world.service.beforeWrite = full;
+  let asked = 0;
+  const authenticate = world.security.authenticate.bind(world.security);
+  world.security.authenticate = (...given) => {
+    asked += 1;
+    return authenticate(...given);
+  };
+  const answers = [write(world, {as: anna}), write(world, {as: 'anna:a-guess'})];
+  await eventually('both are refused', () => asked === 2 && world.service.requests.length === 1);
+  await world.server.close(3_600_000);
+  const statuses = await Promise.all(answers.map(async answer => (await answer).status));
+  assert.deepEqual(statuses, [503, 401]);
+});
+
 test('a subscription is refused late', async () => {
   const world = await openWorld({...late, 'svc.changes.subscriptionsMaxPerUser': 1});
   const subscribed = async (): Promise<object> => {
