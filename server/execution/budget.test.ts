@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {SteppingClock} from '#server/testing/time/stepping-clock.ts';
 import {Budget, sliceMs} from './budget.ts';
+import {ThreadNeeded} from './missing-prerequisites.ts';
 
 test('H3: the slices of a long run are short, those of a short one are not', () => {
   const clock = new SteppingClock();
@@ -22,4 +23,32 @@ test('H3: the slices of a long run are short, those of a short one are not', () 
     lengths.slice(10).every(length => length <= 1.5),
     lengths.join(),
   );
+});
+
+test('H3: a run that turns out to be long begins again elsewhere while it may', () => {
+  const clock = new SteppingClock();
+  const budget = new Budget(clock, {});
+  clock.stepMs = 0.25;
+  let isFree = false;
+  budget.moves = () => isFree;
+  let slices = 0;
+  const run = (): void => {
+    for (; slices < 30; slices += 1) {
+      isFree = slices === 20;
+      while (!budget.look()) continue;
+      budget.resume();
+    }
+  };
+  assert.throws(run, ThreadNeeded);
+  assert.equal(slices, 20, 'as soon as there is room elsewhere');
+  budget.moves = undefined;
+  run();
+});
+
+test('H3: a step that cannot pause ends a run that may move', () => {
+  const clock = new SteppingClock();
+  const budget = new Budget(clock, {});
+  budget.moves = () => true;
+  clock.stepMs = 3 * sliceMs;
+  assert.throws(() => budget.look(), ThreadNeeded);
 });

@@ -36,7 +36,7 @@ export const sliceMs = 5;
 const slicesOfShortRun = 10;
 const sliceMsOfLongRun = 1;
 /** How long a slice that is used up may go on, in a run that may move. */
-const overrunMsMax = 40;
+const overrunMsMax = 5;
 /** Bytes of new values between two looks at the heap. */
 const bytesPerHeapLook = 8 << 20;
 /** Bytes that are made in a unit of work. */
@@ -63,7 +63,7 @@ export class Budget {
   #pooledBytes = 0;
   #memoryBytesPeak = 0;
   #bytesToHeapLook = bytesPerHeapLook;
-  #overrunMsMax = Number.POSITIVE_INFINITY;
+  #moves: (() => boolean) | undefined;
 
   constructor(clock: Clock, limits: BudgetLimits, cancellation?: Cancellation) {
     const now = clock.monotonic();
@@ -81,7 +81,7 @@ export class Budget {
    * Reports work; true when the slice is used up and the caller should pass `pause` on.
    *
    * @throws {Refusal} `query.timeout`, `query.terminated`.
-   * @throws {ThreadNeeded} As `mayMove` says.
+   * @throws {ThreadNeeded} As `moves` says.
    */
   spend(units: number): boolean {
     this.#unitsLeft -= units;
@@ -99,7 +99,8 @@ export class Budget {
         detail: {timeoutMs: this.timeoutMs},
       });
     }
-    if (now > this.#sliceEnd + this.#overrunMsMax) throw new ThreadNeeded();
+    const isLong = this.#isLong || now > this.#sliceEnd + overrunMsMax;
+    if (isLong && this.#moves?.() === true) throw new ThreadNeeded();
     const isOver = now >= this.#sliceEnd || now < this.#wakeAt;
     // Until it pauses every report looks: a function may have been told, who can only go on.
     this.#unitsLeft = isOver ? 0 : unitsPerLook;
@@ -107,16 +108,22 @@ export class Budget {
   }
 
   /**
-   * Whether the run may begin again elsewhere. While it may, a step that cannot pause, as a call of
-   * a function, ends it by ThreadNeeded when it holds the thread for long.
+   * Set while the run may begin again elsewhere; tells whether it could now. ThreadNeeded then ends
+   * a run that turns out to be long, or that holds the thread in a step that cannot pause, as a
+   * call of a function.
    */
-  set mayMove(mayMove: boolean) {
-    this.#overrunMsMax = mayMove ? overrunMsMax : Number.POSITIVE_INFINITY;
+  set moves(moves: (() => boolean) | undefined) {
+    this.#moves = moves;
+  }
+
+  /** How long one step may take that cannot pause, before the run begins again elsewhere. */
+  get stepMsMax(): number {
+    return this.#moves?.() === true ? overrunMsMax : Number.POSITIVE_INFINITY;
   }
 
   /** @throws {ThreadNeeded} when the run may begin again elsewhere, where it may take longer. */
   moveIfItMay(): void {
-    if (this.#overrunMsMax !== Number.POSITIVE_INFINITY) throw new ThreadNeeded();
+    if (this.#moves !== undefined) throw new ThreadNeeded();
   }
 
   /** Whether the next look would refuse. */
@@ -128,8 +135,11 @@ export class Budget {
   resume(): void {
     this.#unitsLeft = 0;
     this.#slices += 1;
-    const isLong = this.#slices > slicesOfShortRun;
-    this.#sliceEnd = this.#clock.monotonic() + (isLong ? sliceMsOfLongRun : sliceMs);
+    this.#sliceEnd = this.#clock.monotonic() + (this.#isLong ? sliceMsOfLongRun : sliceMs);
+  }
+
+  get #isLong(): boolean {
+    return this.#slices > slicesOfShortRun;
   }
 
   /** Delays the statement by so much in all; its next `spend` asks for a pause. */

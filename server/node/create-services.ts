@@ -55,7 +55,7 @@ import {indexFamilies} from '#server/caches/index-families.ts';
 import type {IndexFolders} from '#server/caches/index-caches.ts';
 import {createGraphFolders} from './runtime/vector-graph-files.ts';
 import {HashThreads} from './passwords/hash-threads.ts';
-import {scanHeapMegabytes, ScanThreads} from './scan-threads.ts';
+import {scanHeapMegabytes, ScanThreads, scanThreadsMax} from './scan-threads.ts';
 import type {StartFront} from './start-front.ts';
 import type {PasswordPrompt} from './root-password.ts';
 
@@ -185,9 +185,12 @@ export function createServices(given: Settings, parts: Parts, means: StartDepend
 /** Undefined: long reads run on the network thread. */
 function scanThreads(given: Settings, machine: Machine, timers: Timers): ScanThreads | undefined {
   const wished = given.get('svc.scanWorkers');
-  const threadsMax = wished < 0 ? Math.max(1, machine.processors - 1) : wished;
-  if (threadsMax === 0) return undefined;
-  const heapMegabytesMax = scanHeapMegabytes(processMemory(), threadsMax);
+  if (wished === 0) return undefined;
+  const memory = processMemory();
+  const concurrentMax = given.get('svc.queryMaxConcurrent');
+  const {processors} = machine;
+  const threadsMax = wished > 0 ? wished : scanThreadsMax(memory, {processors, concurrentMax});
+  const heapMegabytesMax = scanHeapMegabytes(memory, threadsMax);
   return new ScanThreads({threadsMax, timers, heapMegabytesMax});
 }
 

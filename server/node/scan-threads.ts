@@ -3,7 +3,9 @@
  * were idle for a while, because each holds a heap of its own.
  *
  * A thread serves one order at a time, so whatever becomes of it (it runs out of memory, it is
- * ended because it does not notice that it should stop) meets one statement.
+ * ended because it does not notice that it should stop) meets one statement. There are as many as
+ * statements may run at once, so that a long one need not run on the network thread, and users
+ * share them as they share places: one is for root alone, and one for whoever has not all others.
  */
 import {Worker} from 'node:worker_threads';
 import type {ProcessMemory} from '#server/base/memory-defaults.ts';
@@ -48,7 +50,7 @@ export class ScanThreads implements PlanThreads {
     const words = 1 + options.threadsMax;
     this.#options = options;
     this.pages = new Int32Array(new SharedArrayBuffer(words * Int32Array.BYTES_PER_ELEMENT));
-    this.#threads = new Array<ScanThread | undefined>(words);
+    this.#threads = new Array<ScanThread | undefined>(words).fill(undefined);
   }
 
   /** Threads that have an order. */
@@ -60,22 +62,48 @@ export class ScanThreads implements PlanThreads {
     this.#listener = listener;
   }
 
-  take(): PlanThread | undefined {
-    const thread = this.#free();
+  take(owner: string | undefined): PlanThread | undefined {
+    const thread = this.#hasShare(owner) ? this.#free() : undefined;
     if (thread === undefined) this.declined += 1;
-    else this.taken += 1;
+    else {
+      this.taken += 1;
+      thread.owner = owner;
+    }
     return thread;
   }
 
-  #free(): PlanThread | undefined {
-    if (this.#isClosed) return undefined;
-    const idle = this.#threads.find(thread => thread?.isIdle === true);
-    const ready = idle ?? this.#threads.find(thread => thread?.isReady === true);
-    if (ready !== undefined) return ready;
-    for (let word = 1; word < this.#threads.length; word += 1) {
-      if (this.#threads[word] === undefined) return this.#start(word);
+  isOpenTo(owner: string | undefined): boolean {
+    if (this.#isClosed || !this.#hasShare(owner)) return false;
+    return this.#waiting !== undefined || this.#vacantWord > 0;
+  }
+
+  #hasShare(owner: string | undefined): boolean {
+    if (owner === undefined) return true;
+    const threadsMax = this.#threads.length - 1;
+    let ofUsers = 0;
+    let ofOwner = 0;
+    for (const thread of this.#threads) {
+      if (thread?.isIdle !== false || thread.owner === undefined) continue;
+      ofUsers += 1;
+      if (thread.owner === owner) ofOwner += 1;
     }
-    return undefined;
+    return ofUsers < Math.max(1, threadsMax - 1) && ofOwner < Math.max(1, threadsMax - 2);
+  }
+
+  #free(): ScanThread | undefined {
+    if (this.#isClosed) return undefined;
+    const word = this.#vacantWord;
+    return this.#waiting ?? (word > 0 ? this.#start(word) : undefined);
+  }
+
+  /** A thread that would begin an order at once. */
+  get #waiting(): ScanThread | undefined {
+    return this.#threads.find(each => each?.isIdle) ?? this.#threads.find(each => each?.isReady);
+  }
+
+  /** The word of a thread that is not started; -1: all are. */
+  get #vacantWord(): number {
+    return this.#threads.indexOf(undefined, 1);
   }
 
   async close(): Promise<void> {
@@ -97,20 +125,39 @@ export class ScanThreads implements PlanThreads {
 }
 
 const scanHeapMegabytesMin = 48;
+/** With less for each of them there are fewer threads than statements that run at once. */
+const scanHeapMegabytesEnough = 128;
 /** Part of what the process may use beside the heap of its main thread. */
 const scanHeapPart = 1 / 4;
+/** The most that `svc.scanWorkers` takes. */
+const threadsMaxMax = 64;
+
+/**
+ * How many scan threads there are where nobody says: one for each statement that runs at once,
+ * 0 for as many as come, as far as there is memory for them.
+ */
+export function scanThreadsMax(
+  memory: ProcessMemory,
+  {processors, concurrentMax}: {readonly processors: number; readonly concurrentMax: number},
+): number {
+  const wished = concurrentMax > 0 ? concurrentMax : 2 * processors;
+  const affordable = Math.floor(scanBytes(memory) / MB / scanHeapMegabytesEnough);
+  return Math.max(1, processors - 1, Math.min(wished, affordable, threadsMaxMax));
+}
 
 /**
  * What the heap of each scan thread may take; undefined where V8's own limit is less. A thread that
  * reaches it is ended, and its statement is refused; the others go on.
  */
-export function scanHeapMegabytes(
-  {heapBytesMax, processBytesMax}: ProcessMemory,
-  threadsMax: number,
-): number | undefined {
-  const bytes = (scanHeapPart * Math.max(0, processBytesMax - heapBytesMax)) / threadsMax;
-  if (bytes >= heapBytesMax) return undefined;
+export function scanHeapMegabytes(memory: ProcessMemory, threadsMax: number): number | undefined {
+  const bytes = scanBytes(memory) / threadsMax;
+  if (bytes >= memory.heapBytesMax) return undefined;
   return Math.max(scanHeapMegabytesMin, Math.floor(bytes / MB));
+}
+
+/** What the heaps of all scan threads may take together. */
+function scanBytes({heapBytesMax, processBytesMax}: ProcessMemory): number {
+  return scanHeapPart * Math.max(0, processBytesMax - heapBytesMax);
 }
 
 interface ScanThreadParts {
@@ -122,6 +169,8 @@ interface ScanThreadParts {
 class ScanThread implements PlanThread {
   /** The thread is gone. */
   isEnded = false;
+  /** Whose statement took it last. */
+  owner: string | undefined;
   #isEnding = false;
   readonly #parts: ScanThreadParts;
   readonly #worker: Worker;

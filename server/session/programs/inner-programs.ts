@@ -199,7 +199,9 @@ export class Programs implements InnerPrograms {
     const known = this.#javascript.get(context.graph);
     if (known !== undefined) return known;
     const programs = new JavaScriptPrograms(session.javascript, {
-      callMsMax,
+      get callMsMax() {
+        return Math.min(callMsMax, budget.stepMsMax);
+      },
       now: startedAt,
       random: () => random.u32() / 2 ** 32,
       isEnded: () => budget.isOver,

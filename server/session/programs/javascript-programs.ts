@@ -79,9 +79,12 @@ export class JavaScriptPrograms {
   }
 
   #open(): JavaScriptSandbox {
-    const {callMsMax, now, random, isEnded, answer} = this.#world;
+    const world = this.#world;
+    const {now, random, isEnded, answer} = world;
     this.#sandbox ??= this.#engine.open({
-      callMsMax,
+      get callMsMax() {
+        return world.callMsMax;
+      },
       now,
       random,
       isEnded,

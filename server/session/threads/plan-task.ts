@@ -113,8 +113,14 @@ export interface PlanThreads {
   readonly encodings: ReadonlySet<string>;
   /** Calls `listener` when a thread is free again, and so the memory of its statement. */
   onRelease(listener: () => void): void;
-  /** A thread that waits for an order; undefined when all are taken or none are to be had. */
-  take(): PlanThread | undefined;
+  /**
+   * Whether there is a thread for the owner's statement.
+   *
+   * @param owner - Undefined: root.
+   */
+  isOpenTo(owner: string | undefined): boolean;
+  /** A thread that waits for an order; undefined when there is none for the owner. */
+  take(owner: string | undefined): PlanThread | undefined;
   close(): Promise<void>;
 }
 

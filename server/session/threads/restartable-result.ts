@@ -41,7 +41,7 @@ export class RestartableResult implements PulledResult {
   pull(): Buffer | Pause | undefined {
     try {
       const piece = this.#current.result.pull();
-      if (piece !== pause) this.#budget.mayMove = false;
+      if (piece !== pause) this.#budget.moves = undefined;
       return piece;
     } catch (error) {
       if (!(error instanceof ThreadNeeded)) throw error;

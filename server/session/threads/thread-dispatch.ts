@@ -48,6 +48,11 @@ export class ThreadDispatch {
     return query.effort >= this.#options.settings().get('svc.scanWorkerCostMin');
   }
 
+  /** Whether a thread is free for whoever asks. */
+  isOpenTo({guard}: StatementContext): boolean {
+    return this.#options.threads.isOpenTo(guard?.user);
+  }
+
   /**
    * The answer, from there, of a query that another thread may take; undefined when it has to run
    * here all the same.
@@ -64,7 +69,7 @@ export class ThreadDispatch {
     const {format, ...rest} = requested;
     if (typeof format !== 'string' && !threads.encodings.has(format.name)) return undefined;
     const travelling = database.sharesSnapshots ? travellingParts(parts, query, data) : undefined;
-    const thread = travelling && threads.take();
+    const thread = travelling && threads.take(parts.guard?.user);
     if (travelling === undefined || thread === undefined) return undefined;
     const reader = data.kind === 'read' ? data.reader : data.transaction;
     const held = database.shareSnapshot(reader.snapshot);

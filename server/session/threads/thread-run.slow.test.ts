@@ -381,3 +381,29 @@ test('a thread that does not notice is ended, and its snapshot given back', asyn
   clock.advance(1);
   assert.deepEqual([ended, released], [1, 1]);
 });
+
+test('H3: of the threads one is for root, and one for whoever has not all others', async () => {
+  const threads = scanThreads(4);
+  await using world = await openFar(threads, {'svc.queryMaxConcurrent': '0'});
+  const database = await world.database([]);
+  const stop = new AbortController();
+  const more = {language: 'cypher', signal: stop.signal};
+  const endless = 'UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b RETURN sum(a * b)';
+  const running: Promise<unknown>[] = [];
+  const begin = async (who: Principal, busy: number): Promise<void> => {
+    const {taken, declined} = threads;
+    running.push(answerOf(database, endless, more, who));
+    await eventually('it runs', () => threads.taken + threads.declined > taken + declined);
+    assert.equal(threads.busy, busy);
+  };
+  const user = (name: string): Principal => ({
+    name,
+    root: false,
+    grants: new Map([['*', ['admin']]]),
+  });
+  for (const busy of [1, 2, 2]) await begin(user('anna'), busy);
+  for (const busy of [3, 3]) await begin(user('bert'), busy);
+  await begin(root, 4);
+  stop.abort();
+  await Promise.all(running);
+});
