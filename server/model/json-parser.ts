@@ -9,7 +9,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {copyBytes, readUtf8, utf8Bytes} from '#server/base/utf8.ts';
-import {unescapeJson} from './json-escapes.ts';
+import {unescapeJson} from './json/json-escapes.ts';
 import {makeDouble, normalInteger} from './number.ts';
 import {parseDecimal} from './decimal.ts';
 import type {Value} from './value.ts';
@@ -37,11 +37,11 @@ export function parseJsonText(text: string, depthMax = jsonDepthMaxDefault): Val
 export class JsonParser {
   readonly depthMax: number;
   readonly valuesMax: number;
-  private bytes: Uint8Array = none;
-  private valuesLeft = 0;
-  private at = 0;
-  private end = 0;
-  private start = 0;
+  protected bytes: Uint8Array = none;
+  protected valuesLeft = 0;
+  protected at = 0;
+  protected end = 0;
+  protected start = 0;
   private readonly keys: (string | undefined)[] = [];
   private readonly keyBytes: (Uint8Array | undefined)[] = [];
 
@@ -56,11 +56,7 @@ export class JsonParser {
    * The values do not refer to `bytes` afterwards.
    */
   parse(bytes: Uint8Array, start = 0, end = bytes.length): Value {
-    this.bytes = bytes;
-    this.start = start;
-    this.at = start;
-    this.end = end;
-    this.valuesLeft = this.valuesMax;
+    this.begin(bytes, start, end);
     try {
       const value = this.value(0, this.next());
       if (this.next() !== -1) this.fail('the document has ended before');
@@ -70,8 +66,16 @@ export class JsonParser {
     }
   }
 
+  protected begin(bytes: Uint8Array, start: number, end: number): void {
+    this.bytes = bytes;
+    this.start = start;
+    this.at = start;
+    this.end = end;
+    this.valuesLeft = this.valuesMax;
+  }
+
   /** Skips white space; the byte at `at`, or -1 at the end. */
-  private next(): number {
+  protected next(): number {
     while (this.at < this.end) {
       const byte = this.bytes[this.at] as number;
       if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return byte;
@@ -80,7 +84,7 @@ export class JsonParser {
     return -1;
   }
 
-  private value(depth: number, byte: number): Value {
+  protected value(depth: number, byte: number): Value {
     if (--this.valuesLeft < 0) this.tooMany();
     switch (byte) {
       case 0x22:
@@ -102,7 +106,7 @@ export class JsonParser {
     }
   }
 
-  private deeper(depth: number): number {
+  protected deeper(depth: number): number {
     if (depth >= this.depthMax) {
       const position = this.at - this.start;
       throw new Refusal(
@@ -122,10 +126,7 @@ export class JsonParser {
       return map;
     }
     for (;;) {
-      if (this.next() !== 0x22) this.fail('a key in quotes is expected');
-      const key = this.key();
-      if (this.next() !== 0x3a) this.fail("':' is expected");
-      this.at++;
+      const key = this.name();
       map.set(key, this.value(depth, this.next()));
       const byte = this.next();
       this.at++;
@@ -152,6 +153,15 @@ export class JsonParser {
       this.at--;
       this.fail("',' or ']' is expected");
     }
+  }
+
+  /** A key and its colon. */
+  protected name(): string {
+    if (this.next() !== 0x22) this.fail('a key in quotes is expected');
+    const key = this.key();
+    if (this.next() !== 0x3a) this.fail("':' is expected");
+    this.at++;
+    return key;
   }
 
   /** A key, from the memory of keys where it was seen before. */
@@ -234,12 +244,17 @@ export class JsonParser {
       this.at = end;
       return this.fail('a text is not closed');
     }
-    const plain = unescapeJson(bytes, from, to);
+    const text = this.unescaped(from, to);
+    this.at = to + 1;
+    return text;
+  }
+
+  protected unescaped(from: number, to: number): string {
+    const plain = unescapeJson(this.bytes, from, to);
     if (typeof plain === 'number') {
       this.at = plain;
       return this.fail('an escape is not one of JSON');
     }
-    this.at = to + 1;
     try {
       return strictDecoder.decode(plain);
     } catch {
@@ -247,7 +262,7 @@ export class JsonParser {
     }
   }
 
-  private decode(from: number, to: number): string {
+  protected decode(from: number, to: number): string {
     try {
       return strictDecoder.decode(this.bytes.subarray(from, to));
     } catch {
@@ -256,7 +271,7 @@ export class JsonParser {
     }
   }
 
-  private number(first: number): Value {
+  protected number(first: number): Value {
     const {bytes, end} = this;
     const from = this.at;
     let to = first === 0x2d ? from + 1 : from;
@@ -302,7 +317,7 @@ export class JsonParser {
     return makeDouble(double);
   }
 
-  private word<V extends Value>(word: string, value: V): V {
+  protected word<V extends Value>(word: string, value: V): V {
     const to = this.at + word.length;
     if (to > this.end || readAscii(this.bytes, this.at, to) !== word) {
       return this.fail('a value is expected');
@@ -311,20 +326,20 @@ export class JsonParser {
     return value;
   }
 
-  private tooMany(): never {
+  protected tooMany(): never {
     const {valuesMax, at, start} = this;
     const message = `the JSON has more than ${valuesMax} values at byte ${at - start}`;
     throw new Refusal('limit.body', message, {detail: {position: at - start, valuesMax}});
   }
 
-  private fail(what: string): never {
+  protected fail(what: string): never {
     const position = this.at - this.start;
     throw new Refusal('json.invalid', `${what} at byte ${position}`, {detail: {position}});
   }
 }
 
 /** Whether a byte of [from, to) is below 0x20: four at a time, and one by one around these. */
-function hasControl(bytes: Uint8Array, from: number, to: number): boolean {
+export function hasControl(bytes: Uint8Array, from: number, to: number): boolean {
   const isControl = (byte: number): boolean => byte < 0x20;
   const wordsAt = from + (-(bytes.byteOffset + from) & 3);
   if (wordsAt >= to) return bytes.subarray(from, to).some(isControl);

@@ -20,9 +20,11 @@ import type {LocalHealth} from '#server/cluster/local-health.ts';
 import type {ReplicaHealth} from '#server/cluster/replica-health.ts';
 import {LateTurns, type Pace} from '#server/security/late-turns.ts';
 import type {Security} from '#server/security/security.ts';
+import {UserTurns} from '#server/security/user-turns.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Service} from '#server/session/session.ts';
 import type {MemberSnapshotSource} from '#server/cluster/snapshot-source.ts';
+import {BodyTurns} from './message/body.ts';
 import {AllowedOrigins} from './message/cross-origin.ts';
 import {IdempotentAnswers} from './message/idempotency.ts';
 import {LeaderGateway} from './relay/leader-gateway.ts';
@@ -109,6 +111,9 @@ export class HttpContext {
   readonly backgroundPlaces = new BackgroundPlaces();
   /** When refusals are told of what is beyond a share. */
   readonly lateTurns: LateTurns;
+  readonly bodyTurns: BodyTurns;
+  /** When requests of users are carried out. */
+  readonly userTurns: UserTurns;
   /** Bytes of large answers held now, by everybody together. */
   heldBytes = 0;
   /** The begin of every request id that this server makes. */
@@ -131,6 +136,8 @@ export class HttpContext {
     const {placement} = options;
     this.gateway = placement && new LeaderGateway(this, placement);
     this.lateTurns = new LateTurns({...options, pace: paceOfShares});
+    this.bodyTurns = new BodyTurns(options.timers);
+    this.userTurns = new UserTurns(options);
     this.#timings = new RequestTimings(() => options.clock.monotonic());
     this.meters = new Meters({...options, counts: () => this.#timings.counts()});
     const prefix = Buffer.alloc(8);

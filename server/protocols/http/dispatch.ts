@@ -3,7 +3,7 @@
  */
 import {basePath, sessionHeader} from './protocol-names.ts';
 import {refuseAbsent} from './absent-routes.ts';
-import {hash} from 'node:crypto';
+import {createHash, hash} from 'node:crypto';
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import {Refusal} from '#server/base/errors.ts';
 import {isLocalCopyDamaged} from '#server/cluster/leadership.ts';
@@ -23,6 +23,9 @@ import {giveSpan} from './request-timings.ts';
 import {answerScrape, scrapePath} from './routes/prometheus.ts';
 import type {Match, Route, Router, UserOperation} from './router.ts';
 import {requestedConsistency} from './routes/statement.ts';
+
+/** What of a body is hashed in one piece. */
+const hashedBytesMax = 256 << 10;
 
 /** Answers one request, whatever it is. Rejects for a defect only. */
 export async function dispatch(
@@ -89,6 +92,8 @@ async function perform(exchange: Exchange, {route, operation}: Match): Promise<v
   const known = authenticate(exchange);
   const principal = known instanceof Promise ? await known : known;
   exchange.caller = principal;
+  const {userTurns} = exchange.context;
+  if (!principal.root) await userTurns.next(principal.name, exchange.begunAt);
   if (operation.access === 'root' && !principal.root) {
     const message = 'Only root user is authorized to execute server commands';
     throw new Refusal('security.root-only', message);
@@ -134,7 +139,7 @@ async function performOnce(
   run: () => Promise<void> | void,
 ): Promise<void> {
   const {answers} = exchange.context;
-  const key = idempotencyKey(exchange, principal, await exchange.body());
+  const key = await idempotencyKey(exchange, principal, await exchange.body());
   const begun = await answers.begin(key);
   if (begun.kind === 'replay') {
     const {status, body, contentType} = begun.answer;
@@ -156,7 +161,11 @@ async function performOnce(
   }
 }
 
-function idempotencyKey(exchange: Exchange, principal: Principal, body: Buffer): string {
+async function idempotencyKey(
+  exchange: Exchange,
+  principal: Principal,
+  body: Buffer,
+): Promise<string> {
   const {request, context, segments} = exchange;
   const [, database = ''] = segments;
   const parts = [
@@ -165,7 +174,18 @@ function idempotencyKey(exchange: Exchange, principal: Principal, body: Buffer):
     request.method,
     request.url,
     context.administration.databaseIdentity(database),
-    hash('sha256', body, 'base64'),
+    await bodyHash(exchange, body),
   ];
   return hash('sha256', JSON.stringify(parts), 'base64url');
+}
+
+/** Hashes a large body in pieces, between which others have their turn. */
+async function bodyHash({context}: Exchange, body: Buffer): Promise<string> {
+  if (body.length <= hashedBytesMax) return hash('sha256', body, 'base64');
+  const hashing = createHash('sha256');
+  for (let at = 0; at < body.length; at += hashedBytesMax) {
+    hashing.update(body.subarray(at, at + hashedBytesMax));
+    await context.options.timers.yield();
+  }
+  return hashing.digest('base64');
 }

@@ -103,6 +103,29 @@ test('L13: bodies count in the share of their user until they are answered', asy
   });
 });
 
+test('L13: a large body is read a piece a turn of the event loop', async () => {
+  await inWorld({}, async world => {
+    let turns = 0;
+    let isOver = false;
+    const turn = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(turn);
+    };
+    turn();
+    const megabytes = 16;
+    const filler = 'x'.repeat(megabytes << 20);
+    const headers = {'X-Request-Id': 'a large one'};
+    const answer = await world.call('/command/db', {
+      ...rows('rows 1', {params: {filler}}),
+      headers,
+    });
+    isOver = true;
+    assert.equal(answer.status, 200);
+    // To come, to be joined, hashed and parsed: at most 320 KB of it in a turn.
+    assert.ok(turns > 4 * 3 * megabytes, `${turns} turns`);
+  });
+});
+
 test('M3: what is beyond the share of a user is refused late, on both paths', async () => {
   const delay = 600;
   const shares = {'svc.server.httpSessionMaxPerUser': 1, 'svc.security.failureDelay': delay};

@@ -10,9 +10,10 @@
 import {AssertionFailure} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {JsonParser} from '#server/model/json-parser.ts';
+import {parseInTurns} from '#server/model/json-pieces.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
-import type {Clock, Random} from '#server/platform/clock.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Administration} from '#server/session/administration.ts';
@@ -45,6 +46,7 @@ export interface AgentServerOptions {
   readonly cluster: Cluster | undefined;
   readonly clock: Clock;
   readonly random: Random;
+  readonly timers: Timers;
   readonly logger: Logger;
   readonly store: ConfigurationStore;
   /** Names and addresses by which the settings say that this server is reached. */
@@ -68,6 +70,8 @@ interface MessageAnswer {
 /** Deepest nesting of a message, and most values in it. */
 const depthMax = 64;
 const valuesMax = 2_000_000;
+/** A larger message is read in pieces. */
+const largeBytes = 64 << 10;
 
 export class AgentServer {
   readonly configuration: AgentConfiguration;
@@ -92,7 +96,7 @@ export class AgentServer {
   async answer(bytes: Uint8Array, caller: AgentCaller): Promise<AgentAnswer> {
     let value: Value;
     try {
-      value = this.#json.parse(bytes);
+      value = await this.#read(bytes);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       if (bytes.length === 0) return this.#answerEmpty();
@@ -108,6 +112,11 @@ export class AgentServer {
       return {status: 200, body: errorText(noId, codes.invalidRequest, fault)};
     }
     return await this.#answerBatch(value as readonly Value[], call);
+  }
+
+  #read(bytes: Uint8Array): Value | Promise<Value> {
+    if (bytes.length <= largeBytes) return this.#json.parse(bytes);
+    return parseInTurns(this.#json, bytes, () => this.options.timers.yield());
   }
 
   /** Whether the configuration lets the principal speak with the server at all. */

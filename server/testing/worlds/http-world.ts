@@ -187,7 +187,7 @@ function quietAdministration(
 
 /** An agent tool server whose configuration lies in memory. */
 function agentServer(
-  parts: Pick<AgentServerOptions, 'service' | 'administration' | 'clock' | 'random' | 'logger'>,
+  parts: Omit<AgentServerOptions, 'cluster' | 'store' | 'ownHosts'>,
   cluster: AgentServerOptions['cluster'],
 ): AgentServer {
   let document: Uint8Array | undefined;

@@ -4,7 +4,8 @@
  * Too large by its declared length is refused before a byte is read; larger than declared or
  * chunked beyond the limit, as soon as that shows. A body that pauses or drags on is broken off.
  * Large bodies count in the memory of the statements and in the share of their user, from their
- * first bytes until they are answered, so that many at once cannot fill memory.
+ * first bytes until they are answered, so that many at once cannot fill memory. They are read a
+ * piece a turn of the event loop, all of them together, so that others need not wait for more.
  */
 import type {IncomingMessage} from 'node:http';
 import {Refusal} from '#server/base/errors.ts';
@@ -17,10 +18,29 @@ import {PlainFailure} from './failure.ts';
 interface BodyContext {
   readonly settings: Settings;
   readonly options: {readonly timers: Timers};
+  readonly bodyTurns: BodyTurns;
 }
 
 const largeBytes = 1 << 20;
+/** What is read of large bodies, or copied, in one turn of the event loop. */
+const pieceBytes = 256 << 10;
 const empty = Buffer.alloc(0);
+
+/** Turns of the event loop for those who read large bodies: one of them has each. */
+export class BodyTurns {
+  readonly #timers: Timers;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  /** Resolves in a turn of the caller's own. */
+  next(): Promise<void> {
+    this.#last = this.#last.then(() => this.#timers.yield());
+    return this.#last;
+  }
+}
 
 /** The declared length; undefined when chunked; 0 without a body. */
 export function declaredLength(request: IncomingMessage): number | undefined {
@@ -66,6 +86,8 @@ class BodyReader {
   readonly #sizeMax: number;
   readonly #chunks: Buffer[] = [];
   #size = 0;
+  /** Bytes that may come before others have their turn. */
+  #pieceLeft = pieceBytes;
   readonly #keep: () => KeptHolder;
   #kept: KeptHolder | undefined;
   #ended = false;
@@ -99,12 +121,39 @@ class BodyReader {
     const obstacle = this.#size > largeBytes ? this.#count() : undefined;
     if (obstacle !== undefined) return this.#finish(obstacle);
     if (!this.#request.complete) this.#watch();
+    this.#pieceLeft -= chunk.length;
+    if (this.#pieceLeft <= 0) this.#rest();
   };
 
   readonly #onEnd = (): void => {
+    if (this.#ended) return;
     const [first = empty] = this.#chunks;
-    this.#finish(this.#chunks.length <= 1 ? first : Buffer.concat(this.#chunks, this.#size));
+    if (this.#chunks.length <= 1) return this.#finish(first);
+    if (this.#size <= pieceBytes) return this.#finish(Buffer.concat(this.#chunks, this.#size));
+    this.#stop();
+    void this.#joined().then(this.#done);
   };
+
+  /** Reads nothing more until its turn comes. */
+  #rest(): void {
+    this.#pieceLeft = pieceBytes;
+    this.#request.pause();
+    void this.#context.bodyTurns.next().then(() => this.#request.resume());
+  }
+
+  async #joined(): Promise<Buffer> {
+    const whole = Buffer.allocUnsafeSlow(this.#size);
+    const chunks = this.#chunks.reverse();
+    let size = 0;
+    let restsAt = pieceBytes;
+    for (let chunk = chunks.pop(); chunk !== undefined; chunk = chunks.pop()) {
+      size += chunk.copy(whole, size);
+      if (size < restsAt) continue;
+      restsAt = size + pieceBytes;
+      await this.#context.bodyTurns.next();
+    }
+    return whole;
+  }
 
   readonly #onClose = (): void => {
     if (this.#ended) return;
@@ -132,11 +181,15 @@ class BodyReader {
     }
   }
 
-  #finish(outcome: Buffer | Error): void {
-    if (this.#ended) return;
+  #stop(): void {
     this.#ended = true;
     this.#cancelPause?.();
     this.#cancelWhole?.();
+  }
+
+  #finish(outcome: Buffer | Error): void {
+    if (this.#ended) return;
+    this.#stop();
     if (outcome instanceof Error) this.#kept?.close();
     this.#done(outcome);
   }

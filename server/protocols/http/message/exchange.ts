@@ -25,7 +25,7 @@ import {checkDeclaredLength, declaredLength, readBody} from './body.ts';
 import type {HttpContext} from '../context.ts';
 import {clientGone, type FailureAnswer, failureAnswer} from './failure.ts';
 import type {StoredAnswer} from './idempotency.ts';
-import {parseBody} from './json-body.ts';
+import {parseBody, parseLargeBody} from './json-body.ts';
 import {heldBack, lateHeader} from './late-refusal.ts';
 import {basePath, sessionHeader} from '../protocol-names.ts';
 
@@ -135,9 +135,10 @@ export class Exchange implements ResponseWriter {
   /** The body as a JSON object; undefined when there is none. @throws {PlainFailure} 400. */
   async jsonBody(): Promise<MapValue | undefined> {
     const bytes = await this.body();
-    // Of bodies that are complete in one turn each is read in its own.
-    if (bytes.length > oneWriteBytesMax) await this.context.options.timers.yield();
-    return bytes.length === 0 ? undefined : parseBody(this.context.json, bytes);
+    if (bytes.length === 0) return undefined;
+    const {json, options} = this.context;
+    if (bytes.length <= oneWriteBytesMax) return parseBody(json, bytes);
+    return parseLargeBody(json, bytes, () => options.timers.yield());
   }
 
   /** Writes a complete answer. `headers`: flat names and values. */

@@ -6,18 +6,37 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {JsonParser} from '#server/model/json-parser.ts';
+import {parseInTurns} from '#server/model/json-pieces.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import {PlainFailure} from './failure.ts';
 
 /** @throws {PlainFailure} 400 for anything but one JSON object. */
 export function parseBody(parser: JsonParser, bytes: Uint8Array): MapValue {
-  let value: Value;
   try {
-    value = parser.parse(bytes);
+    return objectOf(parser.parse(bytes));
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code === 'limit.body') throw error;
-    throw invalidPayload(`${error.message}${placeIn(bytes, error.detail['position'])}`);
+    throw placed(error, bytes);
   }
+}
+
+/**
+ * Works like `parseBody` for a large body, of which others need not wait for more than a piece.
+ *
+ * @param rest - Resolves when others have had their turn.
+ */
+export async function parseLargeBody(
+  parser: JsonParser,
+  bytes: Uint8Array,
+  rest: () => Promise<void>,
+): Promise<MapValue> {
+  try {
+    return objectOf(await parseInTurns(parser, bytes, rest));
+  } catch (error) {
+    throw placed(error, bytes);
+  }
+}
+
+function objectOf(value: Value): MapValue {
   if (value instanceof Map) return value;
   if (Array.isArray(value)) {
     throw new PlainFailure(400, 'The request payload must be a JSON object', {
@@ -25,6 +44,12 @@ export function parseBody(parser: JsonParser, bytes: Uint8Array): MapValue {
     });
   }
   throw invalidPayload('it is a single value');
+}
+
+/** The refusal of a document, with the line and column of its place. */
+function placed(error: unknown, bytes: Uint8Array): unknown {
+  if (!(error instanceof Refusal) || error.code === 'limit.body') return error;
+  return invalidPayload(`${error.message}${placeIn(bytes, error.detail['position'])}`);
 }
 
 /** A text field; undefined when absent or null. @throws {Refusal} `request.field`. */

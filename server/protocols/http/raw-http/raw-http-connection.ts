@@ -40,6 +40,8 @@ const piecesMax = 8;
 /** Ticks for which part of a request may stay part of one. */
 const beganTicks = 2;
 const waitingBytesMax = 64 * 1024;
+/** A larger body is read in pieces, which is not what the raw HTTP path is for. */
+const bodyBytesMax = 256 * 1024;
 
 type TransactionChange =
   | {readonly kind: 'begin'; readonly level: ReturnType<typeof isolationOf>}
@@ -177,7 +179,7 @@ export class RawHttpConnection implements StatementHead {
 
   #mayTake({bodyBytes}: RequestHead): boolean {
     const sizeMax = this.context.bodyBytesMax;
-    return sizeMax < 0 || bodyBytes <= sizeMax;
+    return bodyBytes <= (sizeMax < 0 ? bodyBytesMax : Math.min(sizeMax, bodyBytesMax));
   }
 
   /** Keeps part of a request until more comes, if that is worth while. */
@@ -268,7 +270,7 @@ export class RawHttpConnection implements StatementHead {
   #answered(known: CachedRequestHead, bytes: Buffer): boolean | Promise<boolean> {
     const {gateway: membership} = this.context;
     if (known.head.route === 'mcp') return this.#answeredToAgent(known, bytes);
-    const found = this.#principalOf(known.head.caller);
+    const found = this.#inTurn(this.#principalOf(known.head.caller));
     if (found instanceof Promise || membership?.cluster.isLeader === false) {
       return this.#answeredLater(found, known, bytes);
     }
@@ -286,7 +288,7 @@ export class RawHttpConnection implements StatementHead {
     const {caller: credentials, requested} = known.head;
     const isRelayed = gateway !== undefined && typeof credentials !== 'string';
     if (agents === undefined || isRelayed) return false;
-    const found = this.#principalOf(credentials);
+    const found = this.#inTurn(this.#principalOf(credentials));
     const context = {signal: this.signal, connection: this.connection};
     const {conversation} = known.head;
     const body = bytes.subarray(known.bytes.length);
@@ -375,6 +377,13 @@ export class RawHttpConnection implements StatementHead {
     const found = authenticateSocket(context, this.#socket, caller);
     this.#credentials = context.credentials.get(this.#socket);
     return found;
+  }
+
+  /** Whose request it is, when his turn has come. */
+  #inTurn(found: Principal | Promise<Principal>): Principal | Promise<Principal> {
+    if (found instanceof Promise || found.root) return found;
+    const turn = this.context.userTurns.next(found.name, this.#begunAt);
+    return turn === undefined ? found : turn.then(() => found);
   }
 
   /** Undefined for whatever node's path shall refuse or do in its own way. */

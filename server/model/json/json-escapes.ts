@@ -45,10 +45,9 @@ export function unescapeJson(bytes: Uint8Array, from: number, to: number): Uint8
     if (unit < 0) return at;
     at += 6;
     let code = unit;
-    if (unit >= 0xd800 && unit <= 0xdfff) {
-      const isFollowed = unit <= 0xdbff && bytes[at] === 0x5c && bytes[at + 1] === 0x75;
-      const low = isFollowed ? hexUnit(bytes, at + 2, to) : -1;
-      if (low >= 0xdc00 && low <= 0xdfff) {
+    if (isHighHalf(unit) || isLowHalf(unit)) {
+      const low = isHighHalf(unit) ? unitAt(bytes, at, to) : -1;
+      if (isLowHalf(low)) {
         code = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
         at += 6;
       } else code = replacement;
@@ -56,6 +55,27 @@ export function unescapeJson(bytes: Uint8Array, from: number, to: number): Uint8
     length = writeCodePoint(out, length, code);
   }
   return out.subarray(0, length);
+}
+
+/** Bytes of the escape at `at`: of both halves of a character; 2 of one that is none of JSON. */
+export function escapeLength(bytes: Uint8Array, at: number): number {
+  const unit = unitAt(bytes, at);
+  if (unit < 0) return 2;
+  const isPair = isHighHalf(unit) && isLowHalf(unitAt(bytes, at + 6));
+  return isPair ? 12 : 6;
+}
+
+/** The unit that is escaped at `at`; -1 for anything else. */
+function unitAt(bytes: Uint8Array, at: number, end = bytes.length): number {
+  return bytes[at] === 0x5c && bytes[at + 1] === 0x75 ? hexUnit(bytes, at + 2, end) : -1;
+}
+
+function isHighHalf(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+function isLowHalf(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
 /** Four hexadecimal digits at `at`; -1 for anything else. */
