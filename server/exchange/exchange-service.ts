@@ -126,9 +126,18 @@ export class ExchangeService implements Transfers {
       ]);
     }
     if (what === 'export') {
+      const {clock} = this.#options;
+      const begunAt = clock.monotonic();
       const {path, ...report} = await this.export(who, database, url, settings);
-      const facts = [['path', path] as const, ...Object.entries(report)];
-      return valuesOf([...head, ['toUrl', url ?? path], ['result', 'OK'], ...facts]);
+      const facts = {
+        toUrl: url ?? path,
+        path,
+        result: 'OK',
+        totalRecords: report.documents + report.vertices + report.edges,
+        elapsedInSecs: Math.round((clock.monotonic() - begunAt) / 1_000),
+        ...report,
+      };
+      return valuesOf([...head, ...Object.entries(facts)]);
     }
     const answer = await this.import(who, database, {from: url, options: settings}, () => {});
     const facts = Object.entries(answer).filter(([name]) => name !== 'kind');
