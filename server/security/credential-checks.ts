@@ -51,6 +51,9 @@ const verifiedMax = 4_096;
 /** What is used is put off again when so much of its time has gone. */
 const renewedMs = 10_000;
 
+/** A name that no user can have. */
+const nobody = '\u0000';
+
 /** Guesses at API tokens are counted by as much of them. */
 const tokenPrefixLength = 11;
 
@@ -64,8 +67,7 @@ export class CredentialChecks {
   readonly #verifiedKey: string;
   readonly #verified = new Map<string, Verified>();
   readonly #underCheck = new Map<string, Promise<Principal>>();
-  /** The stored password of every user. */
-  #passwordHashes: readonly string[] = [];
+  #names: readonly string[] = [];
 
   constructor(options: CredentialChecksOptions) {
     this.#options = options;
@@ -77,9 +79,9 @@ export class CredentialChecks {
   }
 
   /** The users have changed: what was verified stays so for whose password is still the same. */
-  reload(passwordHashes: readonly string[]): void {
+  reload(names: readonly string[]): void {
     const {users} = this.#options;
-    this.#passwordHashes = passwordHashes;
+    this.#names = names;
     this.#underCheck.clear();
     for (const [key, verified] of this.#verified) {
       const {name} = verified.principal;
@@ -225,9 +227,10 @@ export class CredentialChecks {
     let outcome: AttemptOutcome = 'undecided';
     try {
       const {users, hasher} = this.#options;
+      const resembled = this.#resembledBy(name);
       const stored = users.passwordHashOf(name);
-      // Asked for every name, so that it takes the same time for all.
-      const like = this.#likeOf(name);
+      // Somebody is found and nobody is, once each: looking takes the same time for every name.
+      const like = users.passwordHashOf(stored === undefined ? resembled : nobody);
       const isKnown = this.#lockout.isKnown(name, source);
       const right = await hasher.matches(password, {stored, like}, {source, isKnown});
       // The user may have changed while the hash was made: what counts is what stands now.
@@ -243,11 +246,11 @@ export class CredentialChecks {
     }
   }
 
-  /** The stored text of a user whom a name that nobody has resembles, always the same one. */
-  #likeOf(name: string): string | undefined {
-    const hashes = this.#passwordHashes;
+  /** A user whom a name that nobody has resembles, always the same one. */
+  #resembledBy(name: string): string {
+    const names = this.#names;
     const place = Number.parseInt(hash('sha256', `${this.#verifiedKey}${name}`).slice(0, 8), 16);
-    return hashes[place % hashes.length];
+    return names[place % names.length] ?? '';
   }
 
   #remember(key: string, verified: Pick<Verified, 'principal' | 'passwordHash'>): void {

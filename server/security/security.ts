@@ -166,7 +166,7 @@ export class Security {
       ]),
     );
     this.#access = new WeakMap();
-    this.#checks.reload(Array.from(users.values(), ({passwordHash}) => passwordHash));
+    this.#checks.reload([...users.keys()]);
     for (const {name, passwordHash} of before.users.values()) {
       if (users.get(name)?.passwordHash !== passwordHash) ended.push(name);
     }
