@@ -65,7 +65,7 @@ cuts: prepared ## cut the network of a cluster in every shape, some minutes; mak
 agent-matrix: prepared ## hold every cell of what agents may do against a model, 783,360 calls; make test takes 6,000
 	AGENT_MATRIX=all exec $(RUN) server/testing/run-tests.ts files server/protocols/mcp/permission-matrix.test.ts
 
-vanish: $(INSTALLED) ## let clients vanish in every turn of every request, some minutes; make test takes a part
+vanish: $(INSTALLED) ## let clients vanish in every turn of every request, two minutes; make test takes a part
 	VANISH=all exec $(RUN) --test server/testing/protocol/vanishing-clients.slow.test.ts server/testing/protocol/vanishing-http.slow.test.ts
 
 full-disks: prepared ## fill the disks of a cluster's members for longer than a minute; make test does for seconds

@@ -42,7 +42,7 @@ class LineConnection {
     this.#parts = parts;
     this.#socket = socket;
     this.#client = parts.service.connect({protocol: 'line'});
-    socket.on('error', () => socket.destroy());
+    socket.setNoDelay().on('error', () => socket.destroy());
     socket.on('close', () => {
       for (const cursor of this.#cursors.values()) cursor.close();
       this.#client.close();
