@@ -8,8 +8,6 @@ export interface Counts {
   skipped: number;
 }
 
-export type Verdict = keyof Counts;
-
 export function noCounts(): Counts {
   return {passed: 0, failed: 0, skipped: 0};
 }
