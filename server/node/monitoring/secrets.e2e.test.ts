@@ -360,4 +360,9 @@ test('a secret is told to nobody', async () => {
     [],
   );
   for (const secret of [token, made.result.token]) assert.ok(!whole.includes(secret));
+  const users = readFileSync(join(root, 'config/server-users.jsonl'), 'utf8');
+  // Hashes and keys: what is told of them is their salts, to whoever logs in.
+  const stored = users.match(/[A-Za-z0-9+/]{43}=/g) ?? [];
+  assert.ok(users.includes('SCRAM-SHA-256$') && stored.length >= 4, users);
+  for (const key of stored) assert.ok(!whole.includes(key));
 });
