@@ -85,6 +85,8 @@ class BodyReader {
   readonly #done: (outcome: Buffer | Error) => void;
   readonly #sizeMax: number;
   readonly #chunks: Buffer[] = [];
+  /** Holds all of a large body of a declared length: its chunks are garbage at once then. */
+  #room: Buffer | undefined;
   #size = 0;
   /** Bytes that may come before others have their turn. */
   #pieceLeft = pieceBytes;
@@ -115,11 +117,15 @@ class BodyReader {
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#ended) return;
-    this.#chunks.push(chunk);
+    const at = this.#size;
     this.#size += chunk.length;
     if (this.#size > this.#sizeMax) return this.#finish(tooLarge(this.#size, this.#sizeMax));
-    const obstacle = this.#size > largeBytes ? this.#count() : undefined;
+    const length = declaredLength(this.#request);
+    const obstacle = this.#size > largeBytes ? this.#count(length ?? this.#size) : undefined;
     if (obstacle !== undefined) return this.#finish(obstacle);
+    if (this.#room !== undefined) chunk.copy(this.#room, at);
+    else this.#chunks.push(chunk);
+    if (this.#size > largeBytes && length !== undefined) this.#room ??= this.#gathered(length);
     if (!this.#request.complete) this.#watch();
     this.#pieceLeft -= chunk.length;
     if (this.#pieceLeft <= 0) this.#rest();
@@ -127,6 +133,7 @@ class BodyReader {
 
   readonly #onEnd = (): void => {
     if (this.#ended) return;
+    if (this.#room !== undefined) return this.#finish(this.#room);
     const [first = empty] = this.#chunks;
     if (this.#chunks.length <= 1) return this.#finish(first);
     if (this.#size <= pieceBytes) return this.#finish(Buffer.concat(this.#chunks, this.#size));
@@ -139,6 +146,14 @@ class BodyReader {
     this.#pieceLeft = pieceBytes;
     this.#request.pause();
     void this.#context.bodyTurns.next().then(() => this.#request.resume());
+  }
+
+  /** Room for a body of that length, with what has come of it. */
+  #gathered(length: number): Buffer {
+    const room = Buffer.allocUnsafeSlow(length);
+    let at = 0;
+    for (const chunk of this.#chunks.splice(0)) at += chunk.copy(room, at);
+    return room;
   }
 
   async #joined(): Promise<Buffer> {
@@ -170,10 +185,10 @@ class BodyReader {
     this.#cancelPause = timers.after(settings.get('svc.network.socketTimeout'), late);
   }
 
-  #count(): Refusal | undefined {
+  #count(bytes: number): Refusal | undefined {
     try {
       this.#kept ??= this.#keep();
-      this.#kept.resize(this.#size);
+      this.#kept.resize(bytes);
       return undefined;
     } catch (error) {
       if (error instanceof Refusal) return error;
