@@ -8,6 +8,7 @@
  */
 import {existsSync} from 'node:fs';
 import {join} from 'node:path';
+import {reasonOf} from '#server/base/errors.ts';
 import {readWhole} from '#server/platform/checked-file.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -69,8 +70,7 @@ async function take<Name extends string>(
     await adopt(name, bytes);
     logger.log('info', `${event}.taken`, {path});
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     const advice = 'what was in force before stays; in a cluster the leader takes changes';
-    logger.log('error', `${event}.refused`, {path, reason, advice});
+    logger.log('error', `${event}.refused`, {path, reason: reasonOf(error), advice});
   }
 }

@@ -88,7 +88,7 @@ function namesIn(json: unknown): readonly string[] | undefined {
   return databases.filter(name => typeof name === 'string');
 }
 
-/** With those that cannot be used: they are here. */
+/** Lists those that cannot be used, too: they are here. */
 export function ownDatabases({context}: Exchange): readonly string[] {
   const root = context.security.principalOf('root');
   const names = root === undefined ? [] : context.service.databaseNames(root);

@@ -5,6 +5,7 @@
  * The leader compares (member-copies.ts); any other member answers with its own digest alone.
  * Source: docs/cluster.md.
  */
+import {reasonOf} from '#server/base/errors.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import {checksumsOf, type LocalDigest} from '#server/cluster/verify.ts';
 import type {DatabaseDigests} from '#server/session/database-digests.ts';
@@ -29,7 +30,7 @@ async function verify(exchange: Exchange, cluster: Cluster): Promise<void> {
   } else tell(exchange, await copies.digests.digest(database, undefined));
 }
 
-/** Between members: this one's digest at a marker. */
+/** Answers another member with this one's digest at a marker. */
 async function tellDigest(exchange: Exchange): Promise<void> {
   const marker = (await exchange.jsonBody())?.get('marker');
   if (typeof marker !== 'string') {
@@ -61,7 +62,7 @@ async function heldState(
     return {name, fingerprint: await digests.fingerprint(name), lastTxId};
   } catch (error) {
     // One that cannot be read is told of; the others are not the worse for it.
-    return {name, error: error instanceof Error ? error.message : String(error)};
+    return {name, error: reasonOf(error)};
   }
 }
 

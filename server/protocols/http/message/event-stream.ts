@@ -7,7 +7,7 @@ import type {TellProgress} from '#server/administration/command.ts';
 import {AssertionFailure} from '#server/base/assert.ts';
 import {type Exchange, loggedFailure} from './exchange.ts';
 
-/** Between two events about the same step; also keeps the connection from looking dead. */
+/** The time between two events about the same step; also keeps the connection from looking dead. */
 const tellMs = 500;
 
 export function wantsEvents(exchange: Exchange): boolean {

@@ -8,7 +8,7 @@ import {basePath} from '../protocol-names.ts';
 import type {IncomingMessage} from 'node:http';
 import {PassThrough} from 'node:stream';
 import {hostAndPort} from '#server/base/addresses.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import {requiresLeader} from '#server/cluster/leadership.ts';
 import {type Attempted, LeaderAttempts, noLeaderNow} from '#server/forwarding/leader-attempts.ts';
@@ -271,8 +271,7 @@ class Frames {
     try {
       frame = await this.next();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      const message = `the rest of the rows did not come from the leader (${reason})`;
+      const message = `the rest of the rows did not come from the leader (${reasonOf(error)})`;
       throw new Refusal('cluster.no-leader', `${message}: ask again`, {cause: error});
     }
     if (frame?.kind === 'error') throw errorIn(frame);

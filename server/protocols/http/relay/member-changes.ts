@@ -4,7 +4,7 @@
  *
  * Source: docs/cluster.md.
  */
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {MemberRequests} from '#server/administration/member-requests.ts';
 import {checkAddition, checkRemoval, ownAddress, successorsOf} from '#server/cluster/changes.ts';
 import {type AddedPeer, type Cluster, otherMembers} from '#server/cluster/cluster.ts';
@@ -142,8 +142,7 @@ async function askToBeRemoved(
   try {
     return await peerClient.ask({...asked, token: cluster.token, timeoutMs: removalMs});
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Refusal('cluster.no-quorum', `the leader cannot be asked: ${reason}`);
+    throw new Refusal('cluster.no-quorum', `the leader cannot be asked: ${reasonOf(error)}`);
   }
 }
 

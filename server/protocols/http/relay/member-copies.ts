@@ -5,6 +5,7 @@
  * Members are asked at once, and one that does not answer is an ERROR of its own. Source:
  * docs/cluster.md.
  */
+import {reasonOf} from '#server/base/errors.ts';
 import {type Cluster, type ClusterPeer, otherMembers} from '#server/cluster/cluster.ts';
 import type {ClusterCopies} from '#server/cluster/align.ts';
 import {printedHttpAddress} from '#server/cluster/status.ts';
@@ -101,7 +102,7 @@ export class MemberCopies implements ClusterCopies {
       if (digest !== undefined) return {peerId, httpAddress, digest};
       return error(`it answered ${status}: ${detailIn(json)}`);
     } catch (failure) {
-      return error(failure instanceof Error ? failure.message : String(failure));
+      return error(reasonOf(failure));
     }
   }
 }

@@ -1,5 +1,5 @@
 /** Commands that nobody waits for: `awaitResponse: false` of `/command`. */
-import {Refusal} from '#server/base/errors.ts';
+import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {RunRequest} from '#server/session/session.ts';
 import type {Exchange} from '../message/exchange.ts';
@@ -26,7 +26,7 @@ export function runInBackground(
   const {idempotencyKey: requestId} = exchange;
   void drain(exchange, principal, {...request, requestId, signal: undefined})
     .catch((error: unknown) => {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = reasonOf(error);
       const fields = {requestId: exchange.requestId, db: request.database, error: text};
       options.logger.log('warn', 'background command failed', fields);
       return lateRefusal(context, principal, error);

@@ -62,7 +62,7 @@ export function contextOf(exchange: Exchange) {
 /** Whether a route only reads; a stream always does. */
 export type Access = 'read-only' | 'read-write';
 
-/** From the body. @throws {PlainFailure | Refusal} 400. */
+/** Reads a statement from the body. @throws {PlainFailure | Refusal} 400. */
 export function statementOfBody(
   head: StatementHead,
   body: MapValue | undefined,
@@ -105,7 +105,7 @@ export function statementOfBody(
   };
 }
 
-/** From `/query/{database}/{language}/{command}`. @throws {Refusal} 400. */
+/** Reads one from `/query/{database}/{language}/{command}`. @throws {Refusal} 400. */
 export function statementOfPath(exchange: Exchange): Statement {
   const [, database = '', language = '', ...rest] = exchange.segments;
   const isStream = wantsStream(exchange);
