@@ -55,9 +55,9 @@ export class ClusterService implements Service {
 
   async run(principal: Principal, request: session.RunRequest): Promise<session.ResultCursor> {
     const {placement} = this.#options;
-    const isForLeader = placement.isForLeader(principal, request);
+    const requiresLeader = placement.requiresLeader(principal, request);
     return await placement.carryOut({
-      isForLeader: isForLeader instanceof Promise ? await isForLeader : isForLeader,
+      requiresLeader: requiresLeader instanceof Promise ? await requiresLeader : requiresLeader,
       here: async () => {
         await placement.readable(principal, request);
         return await this.#local.run(principal, this.#ownRequest(request));
@@ -85,11 +85,11 @@ export class ClusterService implements Service {
   ): Promise<session.StatementDescription> {
     const {placement} = this.#options;
     const whole = typedRequest(request);
-    const isForLeader = await placement.isForLeader(principal, whole);
+    const requiresLeader = await placement.requiresLeader(principal, whole);
     try {
       return await this.#local.prepare(principal, request);
     } catch (error) {
-      if (!isForLeader) throw error;
+      if (!requiresLeader) throw error;
       const {signal, timeoutMs} = request;
       const asked = {principal, signal, timeoutMs, isRepeatable: true};
       const answer = await this.#value(
@@ -278,8 +278,8 @@ export class ClusterService implements Service {
   }
 
   /** The rule of whatever only the leader does. */
-  get #leaders(): {readonly isForLeader: boolean; readonly mayMove: () => boolean} {
-    return {isForLeader: !this.#options.placement.cluster.isLeader, mayMove: () => true};
+  get #leaders(): {readonly requiresLeader: boolean; readonly mayMove: () => boolean} {
+    return {requiresLeader: !this.#options.placement.cluster.isLeader, mayMove: () => true};
   }
 
   async #runAtLeader(

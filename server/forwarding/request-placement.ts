@@ -29,7 +29,7 @@ export interface RequestPlacementOptions {
 
 /** The two ways of a request. */
 export interface RequestWays<T> {
-  readonly isForLeader: boolean;
+  readonly requiresLeader: boolean;
   /** Carries it out on this server. */
   readonly here: () => Promise<T> | T;
   /** Has the leader carry it out; undefined: this server leads. */
@@ -56,7 +56,7 @@ export class RequestPlacement {
    * long. One that cannot be prepared here may be about what has not arrived yet, so the leader
    * says what is wrong with it.
    */
-  isForLeader(principal: Principal, request: RunRequest): boolean | Promise<boolean> {
+  requiresLeader(principal: Principal, request: RunRequest): boolean | Promise<boolean> {
     if (this.cluster.isLeader) return false;
     if (request.transactionId !== undefined) return true;
     return !request.readOnly && this.#mayWrite(principal, request);
@@ -100,9 +100,9 @@ export class RequestPlacement {
    *
    * @throws whatever it fails with there.
    */
-  async carryOut<T>({isForLeader, here, atLeader, mayMove}: RequestWays<T>): Promise<T> {
+  async carryOut<T>({requiresLeader, here, atLeader, mayMove}: RequestWays<T>): Promise<T> {
     const {clock, timers} = this.#options;
-    if (isForLeader) {
+    if (requiresLeader) {
       const answer = await atLeader();
       if (answer !== undefined) return answer;
     }

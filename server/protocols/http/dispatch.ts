@@ -102,7 +102,7 @@ async function perform(exchange: Exchange, {route, operation}: Match): Promise<v
   const {placement} = membership;
   if (operation.at === 'fresh') await placement.reached(requestedConsistency(exchange));
   await placement.carryOut<true>({
-    isForLeader: belongsToLeader(exchange, operation),
+    requiresLeader: belongsToLeader(exchange, operation),
     here: async () => {
       await carryOut(exchange, principal, {route, operation});
       return true as const;

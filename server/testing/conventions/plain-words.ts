@@ -34,6 +34,7 @@ const RETIRED: readonly (readonly [RegExp, string])[] = [
   [/\b(?:Self|Copy)Care\b|\bOwnTroubles\b/, 'ReplicaRepairPolicy, ReplicaRepairer, LocalHealth'],
   [/\b(?:PeerTalk|ReadQuestions|ListeningClock)\b/, 'see docs/design/glossary.md'],
   [/\b(?:ThreadOrder|ThreadNews)\b/, 'PlanTask, PlanTaskEvent'],
+  [/\bisForLeader\b|\bisOfOwnCopy\b/, 'requiresLeader, isLocalCopyDamaged'],
   [/\b(?:shown|begun|told|given|tried|offered)Index\b/, 'readableIndex, applyStartedIndex, ...'],
   [/\bforeign members?\b|\bfolded values?\b/i, 'stray members, compressed values'],
   // One word, one meaning.

@@ -318,7 +318,7 @@ export class RawHttpConnection implements StatementHead {
     if (settled !== undefined) await settled;
     const work = this.#parseStatement(known, bytes);
     if (work === undefined) return false;
-    const forLeader = membership && isForLeader(membership, principal, work);
+    const forLeader = membership && requiresLeader(membership, principal, work);
     if (membership !== undefined && (forLeader instanceof Promise ? await forLeader : forLeader)) {
       this.#response.caller = principal;
       const body = bytes.subarray(known.bytes.length);
@@ -462,12 +462,12 @@ export class RawHttpConnection implements StatementHead {
 }
 
 /** Whether the leader is to carry it out, which is another server. */
-function isForLeader(
+function requiresLeader(
   {cluster, placement}: LeaderGateway,
   principal: Principal,
   work: RunRequest | TransactionChange,
 ): boolean | Promise<boolean> {
-  return 'text' in work ? placement.isForLeader(principal, work) : !cluster.isLeader;
+  return 'text' in work ? placement.requiresLeader(principal, work) : !cluster.isLeader;
 }
 
 /** Whether bytes without an end of head can still become one of ours. */

@@ -53,8 +53,8 @@ async function relayed(
 ): Promise<boolean> {
   const {gateway: membership} = exchange.context;
   if (membership === undefined) return false;
-  const isForLeader = await membership.placement.isForLeader(principal, request);
-  return isForLeader && membership.forward(exchange, principal);
+  const requiresLeader = await membership.placement.requiresLeader(principal, request);
+  return requiresLeader && membership.forward(exchange, principal);
 }
 
 /** @param user - Shown in the answer; the GET form shows none. */
