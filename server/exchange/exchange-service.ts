@@ -55,6 +55,8 @@ export interface ExchangeOptions {
   readonly sessionOf: (who: Principal, database: string) => ImportSession;
   /** Where what was fetched for somebody counts. */
   readonly keep: (who: Principal) => KeptHolder;
+  /** Takes a place of loads and answers how to leave it. @throws {Refusal} `admission.full`. */
+  readonly enterLoad: (who: Principal) => () => void;
   readonly settings: () => Settings;
   readonly sourceReader: SourceReader;
   readonly backups: BackupService;
@@ -153,7 +155,8 @@ export class ExchangeService implements Transfers {
     tell: Tell,
   ): Promise<ImportAnswer> {
     const parts = importParts(request.from, request.options);
-    return await this.#import({who, database, tell, isCommand: false}, parts);
+    const order = {who, database, tell, isCommand: false};
+    return await this.#inPlace(order, request, () => this.#import(order, parts));
   }
 
   /** Imports into a new database, which gets its name when all of the sources are in it. */
@@ -169,10 +172,48 @@ export class ExchangeService implements Transfers {
     if (engine.status(database) !== undefined) {
       throw new Refusal('database.exists', `Database '${database}' already exists`);
     }
-    if (parts.some(({options}) => options.probeOnly)) {
-      return await this.#import({who, database: undefined, tell, isCommand: true}, parts);
+    const order = {who, tell, isCommand: true};
+    const isProbe = parts.some(({options}) => options.probeOnly);
+    return await this.#inPlace(order, request, () =>
+      isProbe
+        ? this.#import({...order, database: undefined}, parts)
+        : this.#importHidden({...order, database}, parts),
+    );
+  }
+
+  /** A file that was sent has its place already, from its first byte on. */
+  async #inPlace<T>(
+    {who}: Pick<ImportOrder, 'who'>,
+    {from}: ImportRequest,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    return typeof from === 'object' ? await work() : await this.#inLoad(who, work);
+  }
+
+  /** Imports are loads, and share their places. */
+  async #inLoad<T>(who: Principal, work: () => Promise<T>): Promise<T> {
+    const leave = this.#options.enterLoad(who);
+    try {
+      return await work();
+    } finally {
+      leave();
     }
-    return await this.#importHidden({who, database, tell, isCommand: true}, parts);
+  }
+
+  /**
+   * Takes a file that somebody sends, at a path where it lies until `work` is done with it.
+   *
+   * @throws {Refusal} `admission.full` before the first byte.
+   */
+  async receive<T>(who: Principal, work: (path: string) => Promise<T>): Promise<T> {
+    return await this.#inLoad(who, async () => {
+      const path = this.#newPath();
+      try {
+        return await work(path);
+      } finally {
+        rmSync(path, {force: true});
+      }
+    });
   }
 
   /**
@@ -238,7 +279,7 @@ export class ExchangeService implements Transfers {
     const {sourceReader, settings} = this.#options;
     const readsEverywhere = this.#commandsReadEverywhere;
     const asker = {mayReadFiles: true, isRoot: true, readsEverywhere};
-    const path = this.newPath();
+    const path = this.#newPath();
     try {
       await copyAddress(address, new RequestSources(sourceReader, settings, asker), path);
       return await work(path);
@@ -251,8 +292,7 @@ export class ExchangeService implements Transfers {
     return this.#options.settings().get('svc.server.restoreImportAllowLocalUrls');
   }
 
-  /** Where a file that is sent may lie until its import. */
-  newPath(): string {
+  #newPath(): string {
     const {rootPath, random} = this.#options;
     const directory = join(rootPath, 'temporary');
     mkdirSync(directory, {recursive: true, mode: 0o700});
@@ -352,7 +392,7 @@ export class ExchangeService implements Transfers {
     const asker = {mayReadFiles: true, isRoot: who.root, readsEverywhere, keep: () => keep(who)};
     const sources = new RequestSources(sourceReader, settings, asker);
     try {
-      const source = await openAddress(from, sources, this.newPath());
+      const source = await openAddress(from, sources, this.#newPath());
       return {
         ...source,
         close() {

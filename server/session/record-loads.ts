@@ -96,6 +96,11 @@ export class RecordLoads {
     return this.#places.taken;
   }
 
+  /** Takes a place for what loads in its own way; answers how to leave. @throws {Refusal} */
+  enter(principal: Principal): () => void {
+    return this.#places.enter(principal);
+  }
+
   /** Begins a load of values, as `Service.loadRecords` says. @throws {Refusal} */
   begin(principal: Principal, request: LoadRequest): BulkLoad {
     const {portionMax = portionDefault, requestId} = request;
@@ -262,12 +267,12 @@ class LoadPlaces {
     const own = this.#byUser.get(name) ?? 0;
     const share = this.#settings().get('svc.batch.concurrentMaxPerUser');
     if (this.taken >= (root ? most : most - 1)) {
-      const message = `${this.taken} batches are running (svc.batch.concurrentMax); try again`;
+      const message = `${this.taken} loads are running (svc.batch.concurrentMax); try again`;
       throw new Refusal('admission.full', message);
     }
     if (!root && own >= share) {
       const setting = 'svc.batch.concurrentMaxPerUser';
-      const message = `${own} batches of user '${name}' are running (${setting})`;
+      const message = `${own} loads of user '${name}' are running (${setting})`;
       throw new Refusal('admission.full', `${message}; try again`);
     }
     this.taken += 1;

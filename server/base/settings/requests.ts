@@ -159,14 +159,14 @@ export const requestRows = {
     default: 16,
     range: [2, 1_000],
     dynamic: true,
-    description: 'Most batches that run at once; one place is for root alone.',
+    description: 'Most batches and imports that run at once; one place is for root alone.',
   },
   'svc.batch.concurrentMaxPerUser': {
     type: 'integer',
     default: 8,
     range: [1, 1_000],
     dynamic: true,
-    description: 'Most batches of one user that run at once; root has no such bound.',
+    description: 'Most batches and imports of one user that run at once; root has no such bound.',
   },
   'svc.batch.idMapMax': {
     type: 'integer',

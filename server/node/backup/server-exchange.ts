@@ -5,7 +5,7 @@ import type {SessionService} from '#server/session/service.ts';
 import {version} from '../version.ts';
 
 export function createServerExchange(
-  options: Omit<ExchangeOptions, 'rootPath' | 'release' | 'sessionOf' | 'keep'> & {
+  options: Omit<ExchangeOptions, 'rootPath' | 'release' | 'sessionOf' | 'keep' | 'enterLoad'> & {
     readonly service: SessionService;
   },
 ): ExchangeService {
@@ -16,5 +16,6 @@ export function createServerExchange(
     release: version,
     sessionOf: (who, database) => service.importSession(who, database),
     keep: who => service.keep(who),
+    enterLoad: who => service.loads.enter(who),
   });
 }

@@ -33,15 +33,12 @@ const ownParameters = new Set(['name', 'new']);
 
 async function importSent(exchange: Exchange, principal: Principal): Promise<void> {
   requireRoot(principal);
-  const path = exchangesIn(exchange.context.options).newPath();
-  exchange.allowBody();
   const name = exchange.parameter('name') ?? 'the body';
-  try {
+  await exchangesIn(exchange.context.options).receive(principal, async path => {
+    exchange.allowBody();
     await received(exchange, path);
     await importReceived(exchange, principal, {name, path});
-  } finally {
-    rmSync(path, {force: true});
-  }
+  });
 }
 
 async function importReceived(
