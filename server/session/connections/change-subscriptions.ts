@@ -8,6 +8,7 @@
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {queryTerminated, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
+import {checkName} from '#server/catalog/change.ts';
 import type {JsonFormat} from '#server/model/json.ts';
 import type {ChangedRecords, ChangeReader, RecordChange} from '#server/records/change-stream.ts';
 import type {Timers} from '#server/platform/clock.ts';
@@ -32,6 +33,8 @@ interface SubscriptionLimits {
   readonly countMaxOfUser: number;
 }
 
+/** Types that one subscription names: each change is held against all of them. */
+const filtersMax = 256;
 const jsonForm = {durationsAsSeconds: false, loneRecords: false};
 /** Changes that are passed over before others have a turn. */
 const passedMax = 1_000;
@@ -53,13 +56,15 @@ export class ChangeSubscriptions {
   /**
    * Subscribes behind `request.from`, or what is committed now.
    *
-   * @throws {Refusal} `security.denied`, `admission.full`, `changes.lost`, `database.*`.
+   * @throws {Refusal} `argument`, `security.denied`, `admission.full`, `changes.lost`,
+   *   `database.*`.
    */
   async open(
     principal: Principal,
     session: DatabaseSession,
     request: ChangesRequest,
   ): Promise<ChangeSubscription> {
+    checkFilters(request.filters);
     checkAccess(this.#rights, principal, request);
     this.#admit(principal);
     this.#opening.push(principal.name);
@@ -162,6 +167,7 @@ class Subscription implements ChangeSubscription {
 
   choose(filters: readonly ChangeFilter[]): void {
     const request = {...this.#request, filters};
+    checkFilters(filters);
     checkAccess(this.#parts.rights, this.#principal, request);
     this.#request = request;
   }
@@ -199,6 +205,15 @@ function mayRead(access: DatabaseAccess, {before, after}: RecordChange): boolean
   return [before, after].every(
     record => record === undefined || access.allowsOnType('readRecord', record.typeName),
   );
+}
+
+/** @throws {Refusal} `argument` for too many types, and for names that no type has. */
+function checkFilters(filters: readonly ChangeFilter[]): void {
+  if (filters.length > filtersMax) {
+    const message = `a subscription names at most ${filtersMax} types; without a type it is to all`;
+    throw new Refusal('argument', message);
+  }
+  for (const {type} of filters) if (type !== undefined) checkName(type, 'type');
 }
 
 /** @throws {Refusal} `security.denied` where a type that is asked for may not be read. */
