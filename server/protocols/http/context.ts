@@ -138,7 +138,10 @@ export class HttpContext {
     this.lateTurns = new LateTurns({...options, pace: paceOfShares});
     this.bodyTurns = new BodyTurns(options.timers);
     this.userTurns = new UserTurns(options);
-    this.#timings = new RequestTimings(() => options.clock.monotonic());
+    this.#timings = new RequestTimings(
+      () => options.clock.monotonic(),
+      name => this.administration.databaseIdentity(name) !== '',
+    );
     this.meters = new Meters({...options, counts: () => this.#timings.counts()});
     const prefix = Buffer.alloc(8);
     options.random.fill(prefix);

@@ -3,8 +3,8 @@
  * method, path of the route, status and database.
  *
  * Whoever answers the same request again and again keeps the histogram (`of`), and looks it up no
- * more. The number of series is bounded: names of databases are taken from requests that
- * succeeded, so that nobody makes series up, and left out when there are too many.
+ * more. The number of series is bounded: only names of databases that are there are taken, so that
+ * nobody makes series up, and they are left out when there are too many.
  * Source: docs/monitoring.md.
  */
 import {basePath} from './protocol-names.ts';
@@ -41,17 +41,27 @@ interface TimedRequest {
 export class RequestTimings {
   readonly #timings = new Timings();
   readonly #now: () => number;
+  readonly #isDatabase: (name: string) => boolean;
 
-  /** `now`: milliseconds of a clock that never goes back. */
-  constructor(now: () => number) {
+  /**
+   * @param now - Milliseconds of a clock that never goes back.
+   * @param isDatabase - Whether there is one of a name.
+   */
+  constructor(now: () => number, isDatabase: (name: string) => boolean) {
     this.#now = now;
+    this.#isDatabase = isDatabase;
   }
 
   /** Where durations of such requests are added; the same one every time. */
   of({method, path, status, database}: TimedRequest): DurationHistogram {
     const named = [method, path, String(status), database];
-    const isNamed = this.#timings.has(named) || (status < firstFailure && !this.#timings.isFull);
+    const isNamed = this.#timings.has(named) || this.#mayName(database, status);
     return this.#timings.of(isNamed ? named : [method, path, String(status), '']);
+  }
+
+  /** Whether a new series may have the name: routes that succeed may be asked of no database. */
+  #mayName(database: string, status: number): boolean {
+    return status < firstFailure && !this.#timings.isFull && this.#isDatabase(database);
   }
 
   /** Times the request of an exchange that has just begun, until its answer is out. */
