@@ -23,8 +23,12 @@ function serve(connectionsMax: number): {server: Server; acceptors: Acceptors} {
 }
 
 /** A request on a connection of its own; what came back when that is over, or kept open. */
-async function ask(port: number, path: string): Promise<{socket: Socket; answer: string}> {
-  const socket = connect(port, host);
+async function ask(
+  port: number,
+  path: string,
+  localAddress = host,
+): Promise<{socket: Socket; answer: string}> {
+  const socket = connect({port, host, localAddress});
   ends.push(() => socket.destroy());
   socket.on('error', () => {});
   socket.write(`GET /${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -62,13 +66,13 @@ test('connections that come all at once are all served, by several sockets', asy
 });
 
 test('the limit counts the connections of all sockets, and frees as they end', async () => {
-  const {server, acceptors} = serve(12);
+  const {server, acceptors} = serve(9);
   const port = await acceptors.listen(host, {from: 0, to: 0});
   const paths = Array.from({length: 40}, (_, number) => `path${number}`);
   const found = await Promise.all(paths.map(path => ask(port, path)));
   const served = found.filter(({answer}) => answer !== '');
-  assert.equal(served.length, 12);
-  assert.deepEqual(acceptors.counts, {open: 12, accepted: 12, refused: 28});
+  assert.equal(served.length, 9);
+  assert.deepEqual(acceptors.counts, {open: 9, accepted: 9, refused: 31});
   const [first, second] = served;
   assert.ok(first && second);
   const gone = [first, second].map(({socket}) => once(socket, 'close'));
@@ -76,7 +80,27 @@ test('the limit counts the connections of all sockets, and frees as they end', a
   await Promise.all(gone);
   const again = await Promise.all(['x', 'y', 'z'].map(path => ask(port, path)));
   assert.equal(again.filter(({answer}) => answer !== '').length, 2);
-  assert.deepEqual(acceptors.counts, {open: 12, accepted: 14, refused: 29});
+  assert.deepEqual(acceptors.counts, {open: 9, accepted: 11, refused: 32});
+  const closed = acceptors.close();
+  server.closeAllConnections();
+  await closed;
+});
+
+test('one address does not have all connections: the last tenth is for others', async () => {
+  const {server, acceptors} = serve(20);
+  const port = await acceptors.listen(host, {from: 0, to: 0});
+  const paths = Array.from({length: 40}, (_, number) => `path${number}`);
+  const found = await Promise.all(paths.map(path => ask(port, path)));
+  const served = found.filter(({answer}) => answer !== '');
+  assert.equal(served.length, 18);
+  assert.deepEqual(acceptors.counts, {open: 18, accepted: 18, refused: 22});
+  assert.match((await ask(port, 'other', '127.0.0.2')).answer, /other$/);
+  const [first] = served;
+  assert.ok(first);
+  const gone = once(first.socket, 'close');
+  first.socket.end();
+  await gone;
+  assert.match((await ask(port, 'again')).answer, /again$/);
   const closed = acceptors.close();
   server.closeAllConnections();
   await closed;

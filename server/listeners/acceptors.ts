@@ -1,5 +1,6 @@
 /**
- * The sockets on which a server listens: several of them on one port.
+ * The sockets on which a server listens: several of them on one port. One address never has all of
+ * the connections: the last tenth is for others.
  *
  * The event loop takes one connection from each listening socket in a turn, and then does what the
  * connections before have to do. With one socket the clients that come to a new leader all at once
@@ -18,6 +19,8 @@ import {
 import type {Ports} from '#server/base/setting-row.ts';
 
 const socketsDefault = 8;
+/** One connection of so many is for another address than that which has all others. */
+const shareOfOthers = 10;
 /** Errors of systems where sockets cannot share a port. */
 const unsupported: ReadonlySet<unknown> = new Set(['ENOTSUP', 'EINVAL', 'ENOPROTOOPT']);
 
@@ -37,6 +40,7 @@ export class Acceptors {
   readonly #others: Server[] = [];
   /** Connections of strangers by their other end, the oldest first. */
   readonly #strangers = new Map<string, Socket>();
+  readonly #byAddress = new Map<string, number>();
   #connections = 0;
   #accepted = 0;
   #refused = 0;
@@ -47,13 +51,13 @@ export class Acceptors {
     // What the others take comes by here as well.
     server.prependListener('connection', (socket: Socket) => {
       const end = endOf(socket);
-      this.#accepted += 1;
+      const leave = this.#enter(end, socket);
       this.#count(1);
       socket.once('close', () => {
         this.#strangers.delete(end);
         this.#count(-1);
+        leave();
       });
-      this.#greet(end, socket);
     });
     this.#countRefused(server);
   }
@@ -133,6 +137,27 @@ export class Acceptors {
       this.#others.push(other);
       await listening(other, {host, port, reusePort: true});
     }
+  }
+
+  /** Counts a connection of its address, and ends one too many; answers how to count it no more. */
+  #enter(end: string, socket: Socket): () => void {
+    const {connectionsMax} = this.#options;
+    const address = socket.remoteAddress ?? '';
+    const count = this.#byAddress.get(address) ?? 0;
+    this.#byAddress.set(address, count + 1);
+    if (count < connectionsMax - Math.floor(connectionsMax / shareOfOthers)) {
+      this.#accepted += 1;
+      this.#greet(end, socket);
+    } else {
+      this.#refused += 1;
+      // Behind whoever else is told of it now.
+      process.nextTick(() => socket.destroy());
+    }
+    return () => {
+      const left = (this.#byAddress.get(address) ?? 1) - 1;
+      if (left > 0) this.#byAddress.set(address, left);
+      else this.#byAddress.delete(address);
+    };
   }
 
   #countRefused(acceptor: Server): void {

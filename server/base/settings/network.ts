@@ -84,7 +84,9 @@ export const networkRows = {
     type: 'integer',
     default: 10_000,
     range: [1, 1_000_000],
-    description: 'Most connections of clients that are open at once; further ones are closed.',
+    description:
+      'Most connections of clients that are open at once, of one address nine tenths of them; ' +
+      'further ones are closed.',
   },
   'svc.network.maxPreAuthConnections': {
     type: 'integer',
