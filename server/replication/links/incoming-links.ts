@@ -46,8 +46,8 @@ export class IncomingLinks {
   readonly #options: IncomingLinksOptions;
   readonly #listener: IncomingLinksListener;
   readonly #port: PeerPort;
-  /** The strangers, in the order in which they came. */
-  readonly #strangers = new Set<Socket>();
+  /** The strangers and their addresses, in the order in which they came. */
+  readonly #strangers = new Map<Socket, string>();
   readonly #links = new Map<NodeId, Incoming>();
 
   constructor(options: IncomingLinksOptions, listener: IncomingLinksListener) {
@@ -76,7 +76,7 @@ export class IncomingLinks {
 
   close(): Promise<void> {
     const closed = this.#port.close();
-    for (const socket of this.#strangers) socket.destroy();
+    for (const socket of this.#strangers.keys()) socket.destroy();
     for (const {channel} of this.#links.values()) channel.close();
     this.#links.clear();
     return closed;
@@ -84,9 +84,8 @@ export class IncomingLinks {
 
   #arrived(socket: Socket): void {
     const address = plainAddress(socket.remoteAddress ?? 'nowhere');
-    const [oldest] = this.#strangers;
-    if (oldest !== undefined && this.#strangers.size >= strangersMax) oldest.destroy();
-    this.#strangers.add(socket);
+    if (this.#strangers.size >= strangersMax) this.#makeRoom();
+    this.#strangers.set(socket, address);
     socket.once('close', () => this.#strangers.delete(socket));
     // Until somebody speaks over it, how it fails is nobody's business.
     socket.on('error', () => undefined);
@@ -94,6 +93,21 @@ export class IncomingLinks {
       socket.destroy();
       this.#listener.rejected(address, String(error));
     });
+  }
+
+  /** The oldest stranger of the address that most of them come from has to go. */
+  #makeRoom(): void {
+    const counts = new Map<string, number>();
+    for (const address of this.#strangers.values()) {
+      counts.set(address, (counts.get(address) ?? 0) + 1);
+    }
+    const most = Math.max(...counts.values());
+    for (const [socket, address] of this.#strangers) {
+      if (counts.get(address) !== most) continue;
+      this.#strangers.delete(socket);
+      socket.destroy();
+      return;
+    }
   }
 
   async #admit(socket: Socket, address: string): Promise<void> {

@@ -96,6 +96,28 @@ test('a flood of silent connections keeps no peer out', () =>
     await late.links.close();
   }));
 
+test('a flood from one address pushes out nobody who comes from another', () =>
+  attacked(async node => {
+    const peer = await RawConnection.open(node.port, 'x_1', '127.0.0.2');
+    const flood = await Promise.all(Array.from({length: 300}, () => RawConnection.open(node.port)));
+    await flood[0]?.isClosed;
+    await peer.introduce();
+    for (const connection of flood) connection.close();
+  }));
+
+test('strangers do not fill the log, whatever words they choose', () =>
+  attacked(async node => {
+    for (let at = 0; at < 300; at += 1) {
+      const stranger = await RawConnection.open(node.port);
+      const frame = stranger.framed('hello', Buffer.alloc(100));
+      frame.writeUInt8(at % 255 === 1 ? 0 : at % 255, 4);
+      stranger.write(frame);
+      await stranger.isClosed;
+    }
+    const lines = node.told.filter(line => line.includes('peer.rejected'));
+    assert.ok(lines.length <= 100, `${lines.length} lines`);
+  }));
+
 test('a peer that does not read costs its own queue, and no other peer anything', async () => {
   const queueBytesMax = 2 ** 20;
   const node = await new LinkedNode('a_1', {queueBytesMax}).start();

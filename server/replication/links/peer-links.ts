@@ -85,6 +85,8 @@ const pingMs = 1_000;
 const silenceMs = 5_000;
 const unansweredMs = 10_000;
 const quietMs = 60_000;
+/** A stranger chooses the words of which he is turned away, and could fill the log with them. */
+const rejectionsToldMax = 100;
 
 interface Peer {
   readonly address: PeerAddress;
@@ -103,6 +105,7 @@ export class PeerLinks implements PeerTransport {
   readonly #addresses: PeerAddresses | undefined;
   readonly #incoming: IncomingLinks;
   readonly #quiet: QuietPeriod;
+  readonly #quietOfStrangers: QuietPeriod;
   readonly #rejections: RecentRejections;
   readonly #peers = new Map<NodeId, Peer>();
   #introductions: ReadonlyMap<NodeId, PeerIntroduction> = new Map();
@@ -118,6 +121,7 @@ export class PeerLinks implements PeerTransport {
     this.#addresses =
       allowList && new PeerAddresses({...allowList, clock, resolve: host => hosts.resolve(host)});
     this.#quiet = new QuietPeriod(clock, quietMs);
+    this.#quietOfStrangers = new QuietPeriod(clock, quietMs, rejectionsToldMax);
     this.#rejections = new RecentRejections(clock);
     this.#incoming = new IncomingLinks(
       {
@@ -348,7 +352,7 @@ export class PeerLinks implements PeerTransport {
 
   #rejected(remoteAddress: string, reason: string): void {
     this.#rejections.add(remoteAddress, reason);
-    if (!this.#quiet.mayTell(`${remoteAddress} ${reason}`)) return;
+    if (!this.#quietOfStrangers.mayTell(`${remoteAddress} ${reason}`)) return;
     this.#log('warn', 'peer.rejected', {remoteAddress, reason});
     this.#news?.rejected(remoteAddress, reason);
   }

@@ -119,8 +119,9 @@ export class RawConnection {
     this.isClosed = new Promise(resolve => socket.once('close', () => resolve()));
   }
 
-  static async open(port: number, id = 'x_1'): Promise<RawConnection> {
-    const socket = connect(port, loopback);
+  /** @param localAddress - The address that it comes from. */
+  static async open(port: number, id = 'x_1', localAddress = loopback): Promise<RawConnection> {
+    const socket = connect({port, host: loopback, localAddress});
     await once(socket, 'connect');
     return new RawConnection(socket, id);
   }
