@@ -22,6 +22,7 @@ import type {Figures} from '#server/monitoring/figures.ts';
 import {uuidOf} from '#server/base/uuid.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {Acceptors} from '#server/listeners/acceptors.ts';
+import {endIfSilent} from '#server/listeners/end-if-silent.ts';
 import type {ListenAddress, ProtocolServer} from '#server/listeners/stream-listener.ts';
 import {agentRoutes} from './routes/agents.ts';
 import {apiTokenRoutes} from './routes/api-tokens.ts';
@@ -240,6 +241,9 @@ class Listener<S extends Server | SecureServer = Server | SecureServer> {
     });
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       void dispatch(context, router, request, response, false);
+    });
+    server.on('timeout', (socket: Socket) => {
+      void endIfSilent(socket, context.options.timers);
     });
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       sockets.upgrade(request, socket, head);

@@ -9,6 +9,7 @@
 import type {Socket} from 'node:net';
 import {AssertionFailure} from '#server/base/assert.ts';
 import {isLocalCopyDamaged} from '#server/cluster/leadership.ts';
+import {endIfSilent} from '#server/listeners/end-if-silent.ts';
 import type {RequestTrace} from '#server/monitoring/request-span.ts';
 import {traceParentOf} from '#server/monitoring/telemetry.ts';
 import type {Principal} from '#server/security/principal.ts';
@@ -126,7 +127,7 @@ export class RawHttpConnection implements StatementHead {
       return;
     }
     const patience = this.#isUsed ? this.#shared.keepAliveTicks : this.#shared.silentTicks;
-    if (ticks >= patience) this.#socket.destroy();
+    if (ticks >= patience) void endIfSilent(this.#socket, this.context.options.timers);
   }
 
   readonly #onData = (chunk: Buffer): void => {
