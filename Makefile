@@ -72,10 +72,10 @@ full-disks: prepared ## fill the disks of a cluster's members for longer than a 
 	FULL_DISKS=long exec $(RUN) server/testing/run-tests.ts files server/testing/faults/full-disk-cluster.slow.test.ts
 
 root-orders: prepared ## two servers and more on one root, in every order of start, kill and freeze; make test takes some
-	ROOT_ORDERS=1 exec $(RUN) server/testing/run-tests.ts files server/node/root-orders.slow.test.ts
+	ROOT_ORDERS=1 exec $(RUN) --test server/node/root-orders.slow.test.ts
 
 small-memory: prepared ## let queries, loads, views and sessions fill a server in 512 MiB for ten minutes; make test does for seconds
-	SMALL_MEMORY=600 exec $(RUN) server/testing/run-tests.ts files server/node/small-memory.slow.test.ts
+	SMALL_MEMORY=600 exec $(RUN) --test server/node/small-memory.slow.test.ts
 
 crash: prepared ## kill servers under load and look for lost writes: CYCLES=200 SEED=1, PROFILE=backup
 	$(call run,server/testing/crash/crash.ts)
@@ -98,7 +98,8 @@ porcupine: prepared ## have an outside checker judge histories of real clusters:
 fuzz: prepared ## feed parsers and requests with nonsense: TARGET=sql SECONDS=60
 	$(call run,server/testing/fuzz/fuzz.ts)
 
-attack: prepared ## attack a server of its own as a user without rights, all doors at once: PROFILE=exhaust SECONDS=30
+attack: prepared ## attack ports of members, then a server as a user without rights, all doors at once: PROFILE=exhaust SECONDS=30
+	$(RUN) --test server/testing/attack/cluster-ports.e2e.test.ts server/testing/attack/sockets.e2e.test.ts
 	$(call run,server/testing/attack/attack.ts)
 
 timing: prepared ## see whether times of answers tell who exists, or how a token begins: SAMPLES=200000

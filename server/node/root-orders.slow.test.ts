@@ -9,6 +9,7 @@
  */
 import assert from 'node:assert/strict';
 import {rm} from 'node:fs/promises';
+import {availableParallelism} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {eventually} from '#server/testing/time/eventually.ts';
@@ -163,33 +164,38 @@ class Order {
 const skip = canUnshare() ? false : 'needs the right to make a PID namespace';
 /** Which of the orders are run: each so many. */
 const share = Number(process.env['ROOT_ORDERS'] ?? some);
+/** Orders at once, each on a root of its own: one alone waits for most of its time. */
+const concurrency = 3 * availableParallelism();
 
 for (const kind of ['alone', 'a member']) {
-  test(`${kind}: in every order of steps one server works on a root`, {skip}, async t => {
-    for (const [at, order] of every.entries()) {
-      if (at % share !== 0) continue;
-      await t.test(order.join(', '), async () => {
-        const raftPort = await freePort();
-        const member = {
-          'svc.server.name': 'svc_0',
-          'svc.ha.enabled': true,
-          'svc.ha.serverList': `${startedHost}:${raftPort}`,
-          'svc.ha.raftPort': raftPort,
-          'svc.server.readinessRequiresHA': true,
-        };
-        const name = `${kind.replace(' ', '-')}-${at}`;
-        const moment = moments[at % moments.length] ?? 0;
-        const run = new Order(name, kind === 'alone' ? {} : member, moment);
-        try {
-          for (const step of order) await run.run(step);
-          // Whoever is frozen still goes on, and somebody can work in the end.
-          await run.thaw();
-          await run.settled();
-          await run.run('start');
-        } finally {
-          await run.close();
-        }
-      });
-    }
+  const title = `${kind}: in every order of steps one server works on a root`;
+  test(title, {skip, concurrency}, async t => {
+    const runs = [...every.entries()].filter(([at]) => at % share === 0);
+    await Promise.all(
+      runs.map(([at, order]) => t.test(order.join(', '), () => runOrder(kind, at, order))),
+    );
   });
+}
+
+async function runOrder(kind: string, at: number, order: readonly Step[]): Promise<void> {
+  const raftPort = await freePort();
+  const member = {
+    'svc.server.name': 'svc_0',
+    'svc.ha.enabled': true,
+    'svc.ha.serverList': `${startedHost}:${raftPort}`,
+    'svc.ha.raftPort': raftPort,
+    'svc.server.readinessRequiresHA': true,
+  };
+  const name = `${kind.replace(' ', '-')}-${at}`;
+  const moment = moments[at % moments.length] ?? 0;
+  const run = new Order(name, kind === 'alone' ? {} : member, moment);
+  try {
+    for (const step of order) await run.run(step);
+    // Whoever is frozen still goes on, and somebody can work in the end.
+    await run.thaw();
+    await run.settled();
+    await run.run('start');
+  } finally {
+    await run.close();
+  }
 }
