@@ -288,7 +288,8 @@ export class MemoryPool {
   isShort(part: number): boolean {
     if (this.bytes > part * this.#bytesMax()) return true;
     if (!this.#hasRefused) return false;
-    this.#hasRefused = this.#machine.heapBytes > part * this.#heapBytesOfUse();
+    const {heapBytes, isNearLimit = false} = this.#machine;
+    this.#hasRefused = isNearLimit || heapBytes > part * this.#heapBytesOfUse();
     return this.#hasRefused;
   }
 
@@ -354,20 +355,23 @@ export class MemoryPool {
     return heapBytesMax - reserve;
   }
 
-  /** @throws {Refusal} `query.memory-total` when the heap is nearly full. */
+  /** @throws {Refusal} `query.memory-total` when the heap, or the container, is nearly full. */
   checkHeap(): void {
-    const {heapBytesMax} = this.#machine;
-    const mayTake = this.#heapBytesOfUse();
-    if (this.#machine.heapBytes <= mayTake) return;
+    if (!this.#isFull) return;
     // Much of it may be garbage: V8 collects late where it thinks that there is room.
     this.#machine.collectGarbage();
-    const {heapBytes} = this.#machine;
-    if (heapBytes <= mayTake) return;
+    if (!this.#isFull) return;
     this.#runShort();
+    const {heapBytes, heapBytesMax} = this.#machine;
     throw new Refusal(
       'query.memory-total',
       `the server has ${heapBytes} of ${heapBytesMax} bytes of memory in use; retry later`,
       {detail: {memoryBytesMax: heapBytesMax}},
     );
+  }
+
+  get #isFull(): boolean {
+    const {heapBytes, isNearLimit = false} = this.#machine;
+    return isNearLimit || heapBytes > this.#heapBytesOfUse();
   }
 }

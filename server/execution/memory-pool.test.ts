@@ -37,3 +37,20 @@ test('what is kept counts always', () => {
   pool.release(2 * megabyte);
   assert.equal(pool.isShort(0.8), false);
 });
+
+test('near the end of the container what keeps more is refused, however small the heap', () => {
+  const small = {
+    processors: 2,
+    heapBytes: 50 * megabyte,
+    heapBytesMax: 192 * megabyte,
+    isNearLimit: true,
+    collectGarbage: () => {},
+  };
+  const pool = new MemoryPool(() => 64 * megabyte, small);
+  pool.keep(megabyte / 2);
+  assert.throws(() => pool.keep(megabyte), {code: 'query.memory-total'});
+  assert.ok(pool.isShort(0.9), 'others wait meanwhile');
+  small.isNearLimit = false;
+  assert.ok(!pool.isShort(0.9));
+  pool.keep(megabyte);
+});

@@ -127,6 +127,8 @@ export class ScanThreads implements PlanThreads {
 const scanHeapMegabytesMin = 48;
 /** With less for each of them there are fewer threads than statements that run at once. */
 const scanHeapMegabytesEnough = 128;
+/** Where the old objects of a thread are bounded; V8 would take thrice the main thread's half. */
+const scanNurseryMegabytes = 8;
 /** Part of what the process may use beside the heap of its main thread. */
 const scanHeapPart = 1 / 4;
 /** The most that `svc.scanWorkers` takes. */
@@ -194,7 +196,12 @@ class ScanThread implements PlanThread {
     this.#worker = new Worker(new URL('./scan-worker.ts', import.meta.url), {
       workerData: {ledger} satisfies ScanThreadStart,
       resourceLimits:
-        heapMegabytesMax === undefined ? {} : {maxOldGenerationSizeMb: heapMegabytesMax},
+        heapMegabytesMax === undefined
+          ? {}
+          : {
+              maxOldGenerationSizeMb: heapMegabytesMax,
+              maxYoungGenerationSizeMb: scanNurseryMegabytes,
+            },
     });
     this.#worker.on('message', (news: PlanTaskEvent) => this.#told(news));
     this.#worker.on('error', (error: Error & {readonly code?: string}) => {

@@ -5,6 +5,8 @@ export interface Machine {
   readonly heapBytes: number;
   /** Bytes of heap at which the process would end. */
   readonly heapBytesMax: number;
+  /** Whether the process has nearly all that its container may have: the kernel would end it. */
+  readonly isNearLimit?: boolean;
   /** Memory that is read here and there has grown: the system may make that quick. */
   readonly askLargePages?: ((bytes: Uint8Array) => void) | undefined;
   /** Stops the thread for tens of milliseconds; does nothing when it did so a moment ago. */

@@ -19,12 +19,13 @@
  * makes it larger too: then V8 is made to begin a collection, and both are given back.
  *
  * Where the machine (or the container) has little left, what is kept only to answer faster goes
- * first. Source: docs/design/0028-giving-memory-back.md.
+ * first; where the container has next to nothing left, both are given back at every look.
+ * Source: docs/design/0028-giving-memory-back.md.
  */
 import {getHeapSpaceStatistics, setFlagsFromString} from 'node:v8';
 import {runInNewContext} from 'node:vm';
 import type {Clock, Timers} from '#server/platform/clock.ts';
-import {memoryLeft, memoryLimit} from '#server/platform/real/process-memory.ts';
+import {isNearLimit, memoryLeft, memoryLimit} from '#server/platform/real/process-memory.ts';
 
 const lookMs = 1_000;
 const growthBytes = 48 * 1024 * 1024;
@@ -123,6 +124,7 @@ export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
   function look(): void {
     const now = clock.monotonic();
     if (memoryLeft() < Math.min(availableBytesMin, memoryLimit() / 8)) shed();
+    const isNear = isNearLimit();
     if (busyShare() > quietShare) [quietSince, isTrimmed] = [now, false];
     const isQuiet = now - quietSince >= quietMs;
     let bytes = bytesOfV8();
@@ -134,14 +136,14 @@ export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
     }
     if (hasCollected) old.given(bytes.old, now);
     const fallsQuiet = isQuiet && !isTrimmed;
-    if (resident.isDue(process.memoryUsage.rss(), now) || hasCollected || fallsQuiet) {
+    if (resident.isDue(process.memoryUsage.rss(), now) || hasCollected || fallsQuiet || isNear) {
       trim();
       isTrimmed = isQuiet;
       resident.given(process.memoryUsage.rss(), now);
       if (isQuiet) atRest.given(process.memoryUsage.rss(), now);
     }
     const restsLarger = isQuiet && isTrimmed && atRest.isDue(process.memoryUsage.rss(), now);
-    hasCollected = old.isDue(bytes.old, now) || restsLarger;
+    hasCollected = old.isDue(bytes.old, now) || restsLarger || isNear;
     if (hasCollected) beginCollection();
     cancel = timers.after(lookMs, look);
   }

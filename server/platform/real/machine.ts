@@ -3,6 +3,7 @@ import {availableParallelism} from 'node:os';
 import {getHeapStatistics, setFlagsFromString} from 'node:v8';
 import {runInNewContext} from 'node:vm';
 import type {Machine} from '../machine.ts';
+import {isNearLimit} from './process-memory.ts';
 
 const betweenCollectionsMs = 1_000;
 
@@ -17,6 +18,9 @@ export function createMachine(askLargePages?: Machine['askLargePages']): Machine
     },
     get heapBytesMax() {
       return getHeapStatistics().heap_size_limit;
+    },
+    get isNearLimit() {
+      return isNearLimit();
     },
     collectGarbage() {
       if (performance.now() - collectedAt < betweenCollectionsMs) return;

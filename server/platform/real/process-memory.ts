@@ -1,4 +1,5 @@
 /** What this process may use of memory: the limit of its container, else what the machine has. */
+import {readFileSync} from 'node:fs';
 import {totalmem} from 'node:os';
 import {getHeapStatistics} from 'node:v8';
 
@@ -15,6 +16,30 @@ export function memoryLimit(): number {
   const constrained = process.constrainedMemory();
   const total = totalmem();
   return constrained > 0 && constrained < total ? constrained : total;
+}
+
+const nearPart = 7 / 8;
+/** A look reads a file of the system, and statements ask for each megabyte. */
+const betweenLooksMs = 20;
+let lookedAt = Number.NEGATIVE_INFINITY;
+let wasNear = false;
+
+/**
+ * Whether what nobody but the process holds is nearly all that its container may have. Pages of
+ * files count there too, but the kernel takes those back before it ends anybody.
+ */
+export function isNearLimit(): boolean {
+  const now = performance.now();
+  if (now - lookedAt < betweenLooksMs) return wasNear;
+  const limit = memoryLimit();
+  wasNear = limit < totalmem() && ownBytes() > nearPart * limit;
+  lookedAt = now;
+  return wasNear;
+}
+
+function ownBytes(): number {
+  const status = readFileSync('/proc/self/status', 'utf8');
+  return 1_024 * Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1] ?? 0);
 }
 
 /** Bytes that this process may still take before it meets its limit, or the machine its end. */
