@@ -58,6 +58,8 @@ class Order {
   readonly #freezesAt: number;
   #all: StartedServer[] = [];
   readonly #frozen = new Set<StartedServer>();
+  /** What the launcher of one that was killed says is nothing of the server. */
+  readonly #killed = new Set<StartedServer>();
   #rows = 0;
   #hasDatabase = false;
 
@@ -97,6 +99,7 @@ class Order {
   async #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const server = this.#all.findLast(one => !one.hasEnded);
     if (server === undefined) return;
+    if (signal === 'SIGKILL') this.#killed.add(server);
     if (server.isBegun) server.signal(signal);
     if (signal === 'SIGTERM' && this.#frozen.has(server)) server.signal('SIGCONT');
     this.#frozen.delete(server);
@@ -126,7 +129,8 @@ class Order {
     });
     const working = awake.filter(server => !server.hasEnded);
     assert.ok(working.length <= 1, `${working.length} servers work on one root`);
-    for (const {process} of awake.filter(server => server.hasEnded)) {
+    const ended = awake.filter(server => server.hasEnded && !this.#killed.has(server));
+    for (const {process} of ended) {
       const wasRefused = /another server works on .* already/.test(process.log);
       const didWork = /server\.ready|cluster\.leader/.test(process.log);
       assert.ok(!(wasRefused && didWork), process.log);

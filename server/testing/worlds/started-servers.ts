@@ -31,11 +31,16 @@ export class StartedServer {
   readonly process: MemberProcess;
 
   constructor(
-    given: {readonly folder: string; readonly root: string; readonly port: number},
+    given: {
+      readonly folder: string;
+      readonly root: string;
+      readonly port: number;
+      readonly logName: string;
+    },
     settings: GivenSettings,
     launcher: readonly string[],
   ) {
-    const {folder, root, port} = given;
+    const {folder, root, port, logName} = given;
     const all = {
       'svc.server.rootPath': root,
       'svc.server.httpIncomingHost': startedHost,
@@ -48,7 +53,7 @@ export class StartedServer {
     this.process = new MemberProcess('server', {
       words: [...launcher, program, 'start', ...words],
       folder,
-      logFile: join(folder, `${port}.log`),
+      logFile: join(folder, logName),
       environment: {SVC_SERVER_ROOTPASSWORD: rootPassword},
     });
     this.process.start();
@@ -123,7 +128,10 @@ export class StartedServers {
     const {folder} = this;
     const root = join(folder, name);
     mkdirSync(root, {recursive: true});
-    const server = new StartedServer({folder, root, port: await freePort()}, settings, launcher);
+    const port = await freePort();
+    // By its number: a port that was free again is that of another one.
+    const logName = `${this.#all.length}.log`;
+    const server = new StartedServer({folder, root, port, logName}, settings, launcher);
     this.#all.push(server);
     return server;
   }
