@@ -102,6 +102,24 @@ test('strangers are few and have little time, whoever has shown who he is stays'
   assert.equal(await client(port).ask('hello'), 'hello');
 });
 
+test('over TLS a stranger is one from his handshake until he has shown who he is', async () => {
+  const {listener} = echoes({strangersMax: 1});
+  const keys = keysOf('localhost.pem');
+  const port = await listener.listenSecurely(host, any, keys);
+  const secure = (): Client =>
+    new Client(connectSecurely({port, host, ca: keys.cert, servername: 'localhost'}));
+  const known = secure();
+  assert.equal(await known.ask('hello'), 'hello');
+  const silent = connect(port, host);
+  closing({close: () => silent.destroy()});
+  await once(silent, 'connect');
+  const gone = once(silent, 'close');
+  const next = secure();
+  assert.equal(await next.ask('hello'), 'hello');
+  await gone;
+  assert.equal(await known.ask('still here'), 'still here');
+});
+
 test('connections from now on get the certificates that were renewed', async () => {
   const {listener} = echoes();
   const old = keysOf('localhost.pem');
