@@ -97,12 +97,14 @@ async function asked(path: string, headers: OutgoingHttpHeaders, body = ''): Pro
   try {
     return await sent(path, headers, body);
   } catch (error) {
+    // Connections end before it is known that the kernel has ended the process.
+    await new Promise(resolve => setTimeout(resolve, lookMillis));
     const now = server?.isRunning === true ? 'runs' : `has ended: ${String(server?.ended)}`;
     assert.fail(`${path}: ${String(error)}; it ${now}; ${server?.log.slice(-2_000)}`);
   }
 }
 
-/** Sends by a connection of its own: one that is kept may end while it is taken into use. */
+/** Sends by a connection of its own: one that ends without an answer is the server's doing. */
 function sent(path: string, headers: OutgoingHttpHeaders, body: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const asking = request(`${api}${path}`, {method: 'POST', headers, agent: false}, answer => {
