@@ -234,6 +234,15 @@ test('an answer larger than what is buffered arrives whole, in chunks', async ()
   });
 });
 
+test('an answer of more rows than it may carry is refused', async () => {
+  await inWorld({'svc.server.httpQueryMaxResultRows': 10}, async world => {
+    const refused = await world.call('/query/db', rows('rows 11', {limit: -1}));
+    assert.equal(refused.status, 413);
+    assert.match(refused.text, /svc\.server\.httpQueryMaxResultRows/);
+    assert.equal((await world.call('/query/db', rows('rows 10', {limit: -1}))).status, 200);
+  });
+});
+
 test('a failure in the middle of a large answer breaks the connection', async () => {
   await inWorld({}, async world => {
     await assert.rejects(world.call('/query/db', rows(`late ${manyRows}`, {limit: -1})));
