@@ -90,10 +90,14 @@ interface Kind {
 }
 
 const insert = 'INSERT INTO Item SET key = :key, n = 0';
-const manyRows = 3_000;
+/** More than a portion; with what stands beside each of them an answer of several pieces. */
+const manyRows = 1_200;
+const beside = `'${'x'.repeat(100)}' AS beside`;
 /** The key of the rows that are there to be read. */
 const readKey = 'read';
-const insertMany = `UNWIND range(1, ${manyRows}) AS n CREATE (i:Item {key: $key, n: n}) RETURN n`;
+const create = 'CREATE (i:Item {key: $key, n: n})';
+const insertMany = `UNWIND range(1, ${manyRows}) AS n ${create} RETURN n, ${beside}`;
+const selectMany = `SELECT n, ${beside} FROM Item WHERE key = :key`;
 const loaded = Array.from({length: 25}, (_one, n) => n);
 
 const load = (use: Use, requestId?: string): Promise<unknown> => {
@@ -123,8 +127,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   'read of many rows': {
     cut: async use => {
-      const text = 'SELECT n FROM Item WHERE key = :key';
-      const found = await use.rows(text, {transactionId: use.transactionId});
+      const found = await use.rows(selectMany);
       assert.equal(found.length, manyRows);
     },
     records: manyRows,
@@ -133,7 +136,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   'read of many rows in a transaction': {
     before: begin,
     cut: async use => {
-      const found = await use.rows('SELECT n FROM Item WHERE key = :key');
+      const found = await use.rows(selectMany);
       assert.equal(found.length, manyRows);
     },
     records: manyRows,

@@ -22,7 +22,7 @@ import {
 const limitBytes = 512 * 1024 * 1024;
 const rows = 150_000;
 const rounds = 3;
-const mixedMillis = 1_000 * Number(process.env['SMALL_MEMORY'] ?? 5);
+const mixedMillis = 1_000 * Number(process.env['SMALL_MEMORY'] ?? 3);
 const lookMillis = 500;
 
 /** A control group of the kernel with a limit of memory; undefined where none can be made. */

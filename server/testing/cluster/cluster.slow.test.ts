@@ -25,7 +25,7 @@ test('a history under faults is linearizable, and sessions keep their guarantees
   skip: obstacle ?? false,
   timeout: 180_000,
 }, async t => {
-  const options = {system: 'svc', size: 3, runs: 1, seconds: 8, seed} as const;
+  const options = {system: 'svc', size: 3, runs: 1, seconds: 6, seed} as const;
   const [run] = await runHistories({...options, onRun: () => undefined});
   assert(run !== undefined);
   t.diagnostic(`operations ${run.operations}, at followers ${run.atFollowers}`);
