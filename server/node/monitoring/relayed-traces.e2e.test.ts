@@ -10,6 +10,7 @@ import {type CollectedSpan, OtlpCollector} from '#server/testing/metrics/otlp-co
 import {eventually} from '#server/testing/time/eventually.ts';
 import {rootPassword} from '#server/testing/worlds/server-process.ts';
 
+const clusterToken = 'canary-of-the-cluster';
 let collector: OtlpCollector;
 let cluster: SvcCluster;
 let leader: Member;
@@ -20,6 +21,10 @@ before(async () => {
   cluster = await startSvcCluster({
     size: 3,
     settings: {
+      'svc.ha.clusterToken': clusterToken,
+      'svc.log.level': 'debug',
+      'svc.serverMetrics.otlp.enabled': true,
+      'svc.serverMetrics.otlp.period': '200ms',
       'svc.serverMetrics.otlp.endpoint': collector.url,
       'svc.serverMetrics.tracing.enabled': true,
     },
@@ -55,22 +60,22 @@ interface Way extends Asked {
   readonly carriedOut: string;
 }
 
-const statement = 'POST /api/v1/command/{database}';
+const statementPath = 'POST /api/v1/command/{database}';
 /** Every way from a member to its leader. */
 const ways: Readonly<Record<string, Way>> = {
   'the raw HTTP path': {
     path: '/command/db',
     body: command,
     headers: {},
-    asked: statement,
-    carriedOut: statement,
+    asked: statementPath,
+    carriedOut: statementPath,
   },
   "node's server": {
     path: '/command/db',
     body: command,
     headers: {'x-request-id': 'mine'},
-    asked: statement,
-    carriedOut: statement,
+    asked: statementPath,
+    carriedOut: statementPath,
   },
   'a call of an agent': {
     path: '/mcp',
@@ -136,4 +141,20 @@ test('a client that is not sampled is sampled by nobody', async () => {
     return traceId === quiet || parentSpanId === undefined;
   });
   assert.deepEqual(unasked, [], 'nor is anybody else at a rate of 0');
+});
+
+test('the token of the cluster and the password of root are told to nobody', async () => {
+  const [untold, statement] = ['e'.repeat(32), 'canary-of-a-statement'];
+  const body = {language: 'sql', command: `INSERT INTO Note SET a = '${statement}'`};
+  for (const asked of Object.values(ways)) {
+    if (asked.body === command)
+      await askWithin({...asked, body}, `00-${untold}-${'b'.repeat(16)}-01`);
+  }
+  await eventually('they are traced', () => told(untold, statementPath, leader) !== undefined);
+  await eventually('metrics are pushed', () => collector.metrics.size > 0);
+  const logs = cluster.members.map(({process}) => process.log);
+  const whole = [...collector.bodies, ...logs].join('\n');
+  for (const secret of [clusterToken, rootPassword, statement]) {
+    assert.ok(!whole.includes(secret), secret);
+  }
 });

@@ -112,6 +112,8 @@ export class HostileWorld {
     const {promise, resolve, reject} = Promise.withResolvers<Answer>();
     const request = http.request({
       host: '127.0.0.1',
+      // Raw requests that spoil a password lock its user where they come from.
+      localAddress: '127.0.0.2',
       port: this.port,
       agent: this.#agent,
       method: method ?? (bytes === undefined ? 'GET' : 'POST'),
