@@ -12,6 +12,11 @@ export function nearestNameHint(name: string, candidates: Iterable<string>): str
   return nearest === undefined ? '' : ` (did you mean '${nearest}'?)`;
 }
 
+/** A message without what `nearestNameHint` put there. */
+export function withoutHint(message: string): string {
+  return message.replace(/ \(did you mean '[^']*'\?\)/u, '');
+}
+
 export function nearestName(name: string, candidates: Iterable<string>): string | undefined {
   if (name.length > nameLengthMax) return undefined;
   let best: string | undefined;

@@ -2,13 +2,37 @@
  * Options of full-text indexes (docs/search.md); `positions` and `stopwords` are additions of Svc.
  *
  * Each field may have an analyzer and a boost of its own (`title_analyzer`, `title_boost`); texts
- * and queries may be analyzed differently (`index_analyzer`, `query_analyzer`).
+ * and queries may be analyzed differently (`index_analyzer`, `query_analyzer`). What each analyzer
+ * does is in indexes/text/analyzer.ts; a class name of Lucene's
+ * (`org.apache.lucene.analysis.en.EnglishAnalyzer`) is another spelling of the one that does the
+ * same.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {words} from '#server/base/words.ts';
 import type {CatalogType} from './catalog-type.ts';
 import type {IndexDefinition, IndexProperty} from './definition.ts';
 import type {OptionRule, OptionTable} from './option-table/option-table.ts';
-import {type AnalyzerName, analyzerNames, parseAnalyzerName} from './text-analyzers.ts';
+
+const ownAnalyzers = ['standard', 'simple', 'whitespace', 'keyword', 'stop'] as const;
+
+/** Languages with a stemmer. */
+export const languages = [
+  ...words('arabic armenian bulgarian danish dutch english finnish french german greek hungarian'),
+  ...words('indonesian irish italian lithuanian nepali norwegian portuguese romanian russian'),
+  ...words('serbian spanish swedish tamil turkish'),
+];
+
+export type Language = (typeof languages)[number];
+export type AnalyzerName = (typeof ownAnalyzers)[number] | Language;
+
+export const analyzerNames: readonly AnalyzerName[] = [...ownAnalyzers, ...languages];
+
+/** The analyzer that a name or a class name of Lucene's stands for; undefined where none is. */
+export function parseAnalyzerName(spelling: string): AnalyzerName | undefined {
+  const last = spelling.slice(spelling.lastIndexOf('.') + 1);
+  const name = last.replace(/Analyzer$/u, '').toLowerCase();
+  return analyzerNames.find(known => known === name);
+}
 
 const analyzer = {
   kind: 'text',

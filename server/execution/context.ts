@@ -6,6 +6,7 @@
  * writes, and is released by whoever made it, after the run has ended.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
+import {ShownSchema} from '#server/catalog/shown-schema.ts';
 import type {JsonFormat} from '#server/model/json.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
@@ -34,6 +35,11 @@ export interface CallContext {
   readonly viewFigures?: (typeId: number) => ViewFigures | undefined;
   /** How dates print; no pattern: the usual form. */
   readonly format: JsonFormat;
+}
+
+/** The schema as whoever runs the statement may see it. */
+export function shownSchema({catalog, graph}: CallContext): ShownSchema {
+  return new ShownSchema(catalog, type => graph.isShown(type));
 }
 
 /**

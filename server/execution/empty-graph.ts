@@ -27,6 +27,7 @@ export const emptyGraph: Graph = {
   countType: () => 0,
   isSubtype: () => false,
   typeExists: () => false,
+  isShown: () => true,
 };
 
 export interface Outside {

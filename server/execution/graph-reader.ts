@@ -439,6 +439,10 @@ export class GraphReader implements Graph {
   typeExists(type: string): boolean {
     return this.#catalog.type(type) !== undefined;
   }
+
+  isShown(): boolean {
+    return true;
+  }
 }
 
 /** The ranges of the buckets, in the order of the scan. */

@@ -194,6 +194,8 @@ export interface Graph {
   /** Whether `type` is `ancestor` or inherits from it; false for unknown names. */
   isSubtype(type: string, ancestor: string): boolean;
   typeExists(type: string): boolean;
+  /** Whether the type is told to whoever asks when he lists the schema. */
+  isShown(type: string): boolean;
 }
 
 export interface NewRecord {

@@ -7,7 +7,7 @@
  * Why: docs/design/0056-one-place-for-every-request.md.
  */
 import {assert} from '#server/base/assert.ts';
-import type {Catalog} from '#server/catalog/catalog.ts';
+import type {ShownSchema} from '#server/catalog/shown-schema.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -373,7 +373,7 @@ export class ClusterService implements Service {
     return this.#local.closeDatabase(principal, name);
   }
 
-  schemaOf(principal: Principal, database: string): Catalog {
+  schemaOf(principal: Principal, database: string): ShownSchema {
     return this.#local.schemaOf(principal, database);
   }
 

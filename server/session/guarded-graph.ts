@@ -21,7 +21,7 @@ import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {IndexedPart} from '#server/plan/node.ts';
 import {readableEntries} from './database/readable-entries.ts';
 import {GuardedEdges} from './guarded-edges.ts';
-import type {TypeGuard} from './type-guard.ts';
+import {isShownTo, type TypeGuard} from './type-guard.ts';
 
 export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Graph {
   const edges = new GuardedEdges(graph, guard, catalog);
@@ -78,6 +78,7 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
     ...guardedIndexes(graph, guard, catalog),
     isSubtype: (type, ancestor) => graph.isSubtype(type, ancestor),
     typeExists: type => graph.typeExists(type),
+    isShown: type => isShownTo(guard.access, type),
   };
 }
 

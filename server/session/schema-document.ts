@@ -2,25 +2,25 @@
  * The schema of a database as one JSON document, for those who ask in order to write statements:
  * types by name with their own properties and indexes. What is empty or false is left out.
  */
-import type {Catalog} from '#server/catalog/catalog.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition, PropertyDefinition} from '#server/catalog/definition.ts';
+import type {ShownSchema} from '#server/catalog/shown-schema.ts';
 import {jsonText} from '#server/model/json.ts';
 import type {Value} from '#server/model/value.ts';
 
 /** @returns JSON text. Cost: the whole schema. */
-export function schemaDocument(database: string, catalog: Catalog): string {
-  const types = byName(catalog.types).map(type => typeEntry(type, catalog));
+export function schemaDocument(database: string, schema: ShownSchema): string {
+  const types = schema.types.map(type => typeEntry(type, schema));
   return JSON.stringify({database, types});
 }
 
-function typeEntry(type: CatalogType, catalog: Catalog): object {
+function typeEntry(type: CatalogType, schema: ShownSchema): object {
   return {
     name: type.name,
     category: type.kind,
-    parentTypes: unlessEmpty(type.superTypes.map(({name}) => name)),
+    parentTypes: unlessEmpty(schema.parentsOf(type)),
     properties: unlessEmpty(byName(type.definition.properties).map(propertyEntry)),
-    indexes: unlessEmpty(byName(catalog.ownIndexes(type.id)).map(one => indexEntry(one, catalog))),
+    indexes: unlessEmpty(schema.indexesOf(type).map(one => indexEntry(one, schema))),
   };
 }
 
@@ -38,10 +38,10 @@ function propertyEntry(property: PropertyDefinition): object {
   };
 }
 
-function indexEntry(index: IndexDefinition, {families}: Catalog): object {
+function indexEntry(index: IndexDefinition, {catalog}: ShownSchema): object {
   return {
     name: index.name,
-    type: families.of(index).typeName,
+    type: catalog.families.of(index).typeName,
     properties: index.properties.map(({name}) => name),
     unique: index.unique,
   };

@@ -69,8 +69,9 @@ const searches: Readonly<Record<SearchKind, (call: SearchCall) => Promise<string
 
 async function searchText(call: SearchCall): Promise<string> {
   const asked = textArguments(call.given);
-  const catalog = call.service.schemaOf(call.principal, call.database);
-  const index = textIndex(catalog, asked);
+  const shown = call.service.schemaOf(call.principal, call.database);
+  const {catalog} = shown;
+  const index = textIndex(shown, asked);
   const type = catalog.requireType(asked.typeName ?? catalog.typeById(index.typeId)?.name ?? '');
   const {rows, count} = await searchRows(
     call,

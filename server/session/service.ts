@@ -10,7 +10,7 @@
 import {rootName} from '#server/access/users.ts';
 import {isStoreDamage, Refusal} from '#server/base/errors.ts';
 import {ServerCacheMemory} from '#server/caches/memory-shares.ts';
-import type {Catalog} from '#server/catalog/catalog.ts';
+import {ShownSchema} from '#server/catalog/shown-schema.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import type {Database} from '#server/engine/database.ts';
@@ -67,7 +67,8 @@ import type {StatementContext} from './statements/statement-context.ts';
 import {type RunEnvironment, runEnvironment} from './statements/statement-run.ts';
 import {StatementRunner} from './statements/statement-runner.ts';
 import type {Transfers} from './transfers.ts';
-import {currentGuard} from './type-guard.ts';
+import {toldRefusal} from './statements/told-refusals.ts';
+import {currentGuard, isShownTo, TypeGuard} from './type-guard.ts';
 
 const sessionsMax = 10_000;
 
@@ -279,7 +280,12 @@ export class SessionService implements Service {
     const {timers} = this.#runner.environment;
     const session = this.#databases.open(request.database);
     const mayRead = (type: string): boolean => access.allowsOnType('readRecord', type);
-    return describe({session, request: typedRequest(request)}, timers, mayRead);
+    try {
+      return await describe({session, request: typedRequest(request)}, timers, mayRead);
+    } catch (error) {
+      const guard = principal.root ? undefined : new TypeGuard(access, principal.name);
+      throw toldRefusal(error, guard, session.schema.catalog);
+    }
   }
 
   async #runInside(
@@ -407,8 +413,10 @@ export class SessionService implements Service {
     return this.#lifecycle.align(name, {aborted: false});
   }
 
-  schemaOf(principal: Principal, name: string): Catalog {
-    return this.#databases.openFor(principal, name).schema.catalog;
+  schemaOf(principal: Principal, name: string): ShownSchema {
+    const access = this.#databases.access(principal, name);
+    const {catalog} = this.#databases.open(name).schema;
+    return new ShownSchema(catalog, type => isShownTo(access, type));
   }
 
   progress(principal: Principal, name: string): readonly WorkProgress[] {

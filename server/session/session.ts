@@ -8,7 +8,7 @@
  */
 import type {Refusal} from '#server/base/errors.ts';
 import type {SearchIndexFigures} from './search/search-figures.ts';
-import type {Catalog} from '#server/catalog/catalog.ts';
+import type {ShownSchema} from '#server/catalog/shown-schema.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {KeptHolder} from './kept-memory.ts';
 import type {JsonFormat} from '#server/model/json.ts';
@@ -396,8 +396,12 @@ export interface Service {
     context?: RequestContext,
   ): Promise<readonly AlignedMember[]>;
 
-  /** The schema as applied on this server. @throws {Refusal} `database.not-found`. */
-  schemaOf(principal: Principal, database: string): Catalog;
+  /**
+   * The schema as applied on this server, as the caller may see it.
+   *
+   * @throws {Refusal} `database.not-found`.
+   */
+  schemaOf(principal: Principal, database: string): ShownSchema;
 
   /** Work on the database that takes long. @throws {Refusal} `database.not-found`. */
   progress(principal: Principal, database: string): readonly WorkProgress[];

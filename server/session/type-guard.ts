@@ -1,6 +1,6 @@
 /** What a user may do with the types of a database, asked before data is touched. */
 import type {DatabaseAccess} from '#server/access/decide.ts';
-import type {RecordRight} from '#server/access/rights.ts';
+import {type RecordRight, recordRights} from '#server/access/rights.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {Security} from '#server/security/security.ts';
@@ -14,12 +14,12 @@ export const words: Readonly<Record<RecordRight, string>> = {
 
 /** Asks for rights on types and remembers what is allowed. */
 export class TypeGuard {
-  readonly #access: DatabaseAccess;
+  readonly access: DatabaseAccess;
   readonly #user: string;
   readonly #allowed = new Set<string>();
 
   constructor(access: DatabaseAccess, user: string) {
-    this.#access = access;
+    this.access = access;
     this.#user = user;
   }
 
@@ -27,7 +27,7 @@ export class TypeGuard {
   require(right: RecordRight, type: string): void {
     const key = `${right} ${type}`;
     if (this.#allowed.has(key)) return;
-    if (!this.#access.allowsOnType(right, type)) {
+    if (!this.access.allowsOnType(right, type)) {
       throw new Refusal(
         'security.denied',
         `User '${this.#user}' is not allowed to ${words[right]} records of type '${type}'`,
@@ -39,8 +39,18 @@ export class TypeGuard {
 
   /** Whether the right is given on each of the types. */
   allowsAll(right: RecordRight, types: readonly string[]): boolean {
-    return types.every(type => this.#access.allowsOnType(right, type));
+    return types.every(type => this.access.allowsOnType(right, type));
   }
+}
+
+/**
+ * Whether a type is told to somebody who lists the schema: he may do something with its records, or
+ * change the schema.
+ */
+export function isShownTo(access: DatabaseAccess, type: string): boolean {
+  return (
+    access.allows('updateSchema') || recordRights.some(right => access.allowsOnType(right, type))
+  );
 }
 
 /** What asks for rights as they are when it is called; undefined: everything is allowed. */

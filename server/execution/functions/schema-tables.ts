@@ -19,7 +19,7 @@ import {
   triggerLanguages,
 } from '#server/catalog/definition.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
-import type {CallContext} from '../context.ts';
+import {type CallContext, shownSchema} from '../context.ts';
 import {plainText} from '../expressions/arithmetic.ts';
 import type {FunctionFamily, TableFunction} from '../function-registry.ts';
 
@@ -53,6 +53,7 @@ function countOf(type: CatalogType, call: CallContext): number | null {
 
 function typeRow(type: CatalogType, call: CallContext): MapValue {
   const {definition} = type;
+  const shown = shownSchema(call);
   const {bucketSelection: selection} = definition;
   return mapOf({
     name: type.name,
@@ -62,10 +63,10 @@ function typeRow(type: CatalogType, call: CallContext): MapValue {
     buckets: type.bucketIds.map(id => call.catalog.bucketById(id)?.name ?? null),
     bucketSelectionStrategy: selection.kind,
     needsRepartition: selection.kind === 'partitioned' && selection.settled !== true,
-    parentTypes: type.superTypes.map(parent => parent.name),
+    parentTypes: [...shown.parentsOf(type)],
     aliases: definition.aliases.length > 0 ? [...definition.aliases] : undefined,
     properties: byName(definition.properties).map(propertyRow),
-    indexes: byName(call.catalog.ownIndexes(type.id)).map(index => typeIndexRow(index, type, call)),
+    indexes: shown.indexesOf(type).map(index => typeIndexRow(index, type, call)),
     custom: definition.custom,
   });
 }
@@ -167,23 +168,23 @@ function databaseRow({catalog, databaseName, format}: CallContext): MapValue {
 
 function dictionaryRow(call: CallContext): MapValue {
   const entries = new Map<string, Value>();
-  for (const type of call.catalog.types) {
+  for (const type of shownSchema(call).types) {
     for (const property of type.definition.properties) entries.set(property.name, property.id);
   }
   return mapOf({totalEntries: entries.size, entries});
 }
 
 function statsRow(call: CallContext): MapValue {
-  const {catalog} = call;
+  const {types, buckets, indexes} = shownSchema(call);
   let records = 0;
-  for (const type of catalog.types) records += countOf(type, call) ?? 0;
+  for (const type of types) records += countOf(type, call) ?? 0;
   return mapOf({
     databaseName: call.databaseName,
-    types: [...catalog.types].length,
-    buckets: catalog.buckets.length,
-    indexes: catalog.indexes.length,
+    types: types.length,
+    buckets: buckets.length,
+    indexes: indexes.length,
     records,
-    schemaVersion: catalog.version,
+    schemaVersion: call.catalog.version,
   });
 }
 
@@ -208,6 +209,7 @@ function viewRows(type: CatalogType, call: CallContext): readonly MapValue[] {
   const {view} = type.definition;
   if (view === undefined) return [];
   const {refresh, sourceTypeIds} = view;
+  const shown = shownSchema(call);
   const figures = call.viewFigures?.(type.id);
   const count = figures?.refreshCount ?? 0;
   const totalMs = figures?.totalMs ?? 0;
@@ -219,7 +221,9 @@ function viewRows(type: CatalogType, call: CallContext): readonly MapValue[] {
     simpleQuery: view.isSimple,
     lastRefreshTime: figures?.lastAt,
     status: figures?.hasFailed === true ? 'ERROR' : 'VALID',
-    sourceTypes: sourceTypeIds.map(id => call.catalog.typeById(id)?.name ?? null),
+    sourceTypes: sourceTypeIds
+      .filter(id => shown.isShown(id))
+      .map(id => call.catalog.typeById(id)?.name ?? null),
     refreshInterval: refresh.kind === 'periodic' ? refresh.everyMs : 0,
     refreshCount: count,
     refreshTotalTimeMs: totalMs,
@@ -237,24 +241,24 @@ const empty = table(() => []);
 
 export const schemaTableFunctions: FunctionFamily = {
   tables: {
-    'schema:types': table(call => byName(call.catalog.types).map(type => typeRow(type, call))),
-    'schema:indexes': table(call =>
-      byName(call.catalog.indexes).map(index => indexRow(index, call)),
-    ),
-    'schema:index': table((call, name) => [indexRow(call.catalog.requireIndex(name), call)]),
+    'schema:types': table(call => shownSchema(call).types.map(type => typeRow(type, call))),
+    'schema:indexes': table(call => shownSchema(call).indexes.map(index => indexRow(index, call))),
+    'schema:index': table((call, name) => [indexRow(shownSchema(call).requireIndex(name), call)]),
     'schema:buckets': table(call =>
-      byName(call.catalog.buckets).map(bucket => bucketRow(bucket, call)),
+      shownSchema(call).buckets.map(bucket => bucketRow(bucket, call)),
     ),
-    'schema:bucket': table((call, name) => [bucketRow(call.catalog.requireBucket(name), call)]),
+    'schema:bucket': table((call, name) => [
+      bucketRow(shownSchema(call).requireBucket(name), call),
+    ]),
     'schema:database': table(call => [databaseRow(call)]),
     'schema:dictionary': table(call => [dictionaryRow(call)]),
     'schema:stats': table(call => [statsRow(call)]),
     'schema:materializedViews': table(call =>
-      byName(call.catalog.types).flatMap(type => viewRows(type, call)),
+      shownSchema(call).types.flatMap(type => viewRows(type, call)),
     ),
     'schema:continuousAggregates': empty,
     'schema:graphAnalyticalViews': empty,
-    'schema:triggers': table(call => call.catalog.triggers.map(one => triggerRow(one, call))),
+    'schema:triggers': table(call => shownSchema(call).triggers.map(one => triggerRow(one, call))),
     'schema:functions': table(call => byName(call.catalog.functions).map(functionRow)),
   },
 };

@@ -1,7 +1,7 @@
 /** Procedures that list what a schema has: labels, types of edges, declared properties. */
-import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {isLabel} from '#server/model/labels.ts';
-import type {CallContext} from '../context.ts';
+import type {RecordKind} from '#server/model/value.ts';
+import {type CallContext, shownSchema} from '../context.ts';
 import type {FunctionFamily, TableFunction} from '../function-registry.ts';
 
 function names(output: string, namesOf: (call: CallContext) => Iterable<string>): TableFunction {
@@ -11,8 +11,10 @@ function names(output: string, namesOf: (call: CallContext) => Iterable<string>)
   };
 }
 
-function typesOf(call: CallContext, kind: CatalogType['kind']): readonly string[] {
-  return [...call.catalog.types].filter(type => type.kind === kind).map(type => type.name);
+function typesOf(call: CallContext, kind: RecordKind): readonly string[] {
+  return shownSchema(call)
+    .ofKind(kind)
+    .map(type => type.name);
 }
 
 export const catalogProcedures: FunctionFamily = {
@@ -20,7 +22,7 @@ export const catalogProcedures: FunctionFamily = {
     'db.labels': names('label', call => typesOf(call, 'vertex').filter(isLabel)),
     'db.relationshipTypes': names('relationshipType', call => typesOf(call, 'edge')),
     'db.propertyKeys': names('propertyKey', call =>
-      [...call.catalog.types].flatMap(type => [...type.properties.keys()]),
+      shownSchema(call).types.flatMap(type => [...type.properties.keys()]),
     ),
   },
 };

@@ -2,14 +2,8 @@
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {PropertyDefinition} from '#server/catalog/definition.ts';
 import type {MapValue, RecordKind, Value} from '#server/model/value.ts';
-import type {ExecutionContext} from '../context.ts';
+import {type ExecutionContext, shownSchema} from '../context.ts';
 import type {FunctionFamily} from '../function-registry.ts';
-
-function typesOf({catalog}: ExecutionContext, kind: RecordKind): readonly CatalogType[] {
-  return [...catalog.types]
-    .filter(type => type.kind === kind)
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-}
 
 function mapOf(entries: Readonly<Record<string, Value>>): MapValue {
   return new Map(Object.entries(entries));
@@ -21,7 +15,9 @@ function namesOf(type: CatalogType): readonly string[] {
 
 function schemaRows(context: ExecutionContext): readonly (readonly Value[])[] {
   const rows = (kind: RecordKind, word: string): readonly (readonly Value[])[] =>
-    typesOf(context, kind).map(type => [type.name, word, namesOf(type)]);
+    shownSchema(context)
+      .ofKind(kind)
+      .map(type => [type.name, word, namesOf(type)]);
   return [...rows('vertex', 'node'), ...rows('edge', 'relationship')];
 }
 
@@ -31,31 +27,39 @@ function countOf(type: CatalogType, {graph}: ExecutionContext): number {
 }
 
 function graphRow(context: ExecutionContext): readonly Value[] {
-  const nodes = typesOf(context, 'vertex').map(type =>
-    mapOf({
-      _type: 'vNode',
-      _id: `meta:${type.name}`,
-      _labels: [type.name],
-      name: type.name,
-      count: countOf(type, context),
-      properties: namesOf(type),
-    }),
-  );
-  const relationships = typesOf(context, 'edge').map(type =>
-    mapOf({
-      _type: 'vRelationship',
-      _id: `meta_rel:${type.name}`,
-      type: type.name,
-      count: countOf(type, context),
-      properties: namesOf(type),
-    }),
-  );
+  const nodes = shownSchema(context)
+    .ofKind('vertex')
+    .map(type =>
+      mapOf({
+        _type: 'vNode',
+        _id: `meta:${type.name}`,
+        _labels: [type.name],
+        name: type.name,
+        count: countOf(type, context),
+        properties: namesOf(type),
+      }),
+    );
+  const relationships = shownSchema(context)
+    .ofKind('edge')
+    .map(type =>
+      mapOf({
+        _type: 'vRelationship',
+        _id: `meta_rel:${type.name}`,
+        type: type.name,
+        count: countOf(type, context),
+        properties: namesOf(type),
+      }),
+    );
   return [nodes, relationships];
 }
 
 function statsRow(context: ExecutionContext): readonly Value[] {
   const counts = (kind: RecordKind): Map<string, number> =>
-    new Map(typesOf(context, kind).map(type => [type.name, countOf(type, context)]));
+    new Map(
+      shownSchema(context)
+        .ofKind(kind)
+        .map(type => [type.name, countOf(type, context)]),
+    );
   const sum = (map: Map<string, number>): number => [...map.values()].reduce((a, b) => a + b, 0);
   const labels = counts('vertex');
   const relTypes = counts('edge');
@@ -77,13 +81,15 @@ function propertyMap({name, type, mandatory, readonly}: PropertyDefinition): Map
 
 function schemaRow(context: ExecutionContext): readonly Value[] {
   const maps = (kind: RecordKind): readonly MapValue[] =>
-    typesOf(context, kind).map(type =>
-      mapOf({
-        name: type.name,
-        type: kind,
-        properties: [...type.properties.values()].map(propertyMap),
-      }),
-    );
+    shownSchema(context)
+      .ofKind(kind)
+      .map(type =>
+        mapOf({
+          name: type.name,
+          type: kind,
+          properties: [...type.properties.values()].map(propertyMap),
+        }),
+      );
   return [mapOf({nodeLabels: maps('vertex'), relationshipTypes: maps('edge')})];
 }
 
@@ -91,7 +97,7 @@ function* propertyRows(
   context: ExecutionContext,
   kind: RecordKind,
 ): Generator<readonly Value[], void, undefined> {
-  for (const type of typesOf(context, kind)) {
+  for (const type of shownSchema(context).ofKind(kind)) {
     for (const {name, type: dataType, mandatory} of type.properties.values()) {
       yield [type.name, name, [dataType], mandatory];
     }

@@ -1,9 +1,8 @@
 /** `show.*`: indexes, constraints, users and transactions as tables. */
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {constraintsOf, type NamedConstraint} from '#server/catalog/constraints.ts';
-import type {IndexDefinition} from '#server/catalog/definition.ts';
 import type {Value} from '#server/model/value.ts';
-import type {CallContext} from '../context.ts';
+import {type CallContext, shownSchema} from '../context.ts';
 import type {FunctionFamily, TableFunction} from '../function-registry.ts';
 import type {VisibleServer, VisibleUser} from '../external-access.ts';
 
@@ -23,9 +22,10 @@ function entityOf(type: CatalogType | undefined): string {
   return type?.kind === 'edge' ? 'RELATIONSHIP' : 'NODE';
 }
 
-function indexRows({catalog}: CallContext): readonly Readonly<Record<string, Value>>[] {
+function indexRows(call: CallContext): readonly Readonly<Record<string, Value>>[] {
+  const {catalog} = call;
   const constraints = constraintsOf(catalog);
-  return byName(catalog.indexes).map((index: IndexDefinition, at) => {
+  return shownSchema(call).indexes.map((index, at) => {
     const type = catalog.typeById(index.typeId);
     const {shownType} = catalog.families.of(index);
     const isReady = index.state === 'ready';
@@ -57,8 +57,10 @@ function kindText({kind, entity}: NamedConstraint): string {
   return `${entity}_${what}`;
 }
 
-function constraintRows({catalog}: CallContext): readonly Readonly<Record<string, Value>>[] {
-  return constraintsOf(catalog).map((constraint, at) => ({
+function constraintRows(call: CallContext): readonly Readonly<Record<string, Value>>[] {
+  const {catalog, graph} = call;
+  const shown = constraintsOf(catalog).filter(({typeName}) => graph.isShown(typeName));
+  return shown.map((constraint, at) => ({
     id: at + 1,
     name: constraint.name,
     type: kindText(constraint),

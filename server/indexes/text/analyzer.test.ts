@@ -1,7 +1,7 @@
 /** Terms of texts in several scripts, by Unicode's rules and by each analyzer's. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {type AnalyzerName, parseAnalyzerName} from '#server/catalog/text-analyzers.ts';
+import {type AnalyzerName, parseAnalyzerName} from '#server/catalog/text-options.ts';
 import {analyzerOf} from './analyzer.ts';
 
 const cases: readonly (readonly [AnalyzerName, string, string, string])[] = [

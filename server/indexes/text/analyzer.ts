@@ -9,7 +9,7 @@
  * a final sigma is folded like any other. Turkish has an i of its own without a dot; the stemmer of
  * German writes words without umlauts and sharp s, and so are pieces of words.
  */
-import type {AnalyzerName} from '#server/catalog/text-analyzers.ts';
+import type {AnalyzerName} from '#server/catalog/text-options.ts';
 import {stemmerOf, type Stemmer} from './stemmers.ts';
 import {eachWord, wordUnitsMax} from './word-break.ts';
 

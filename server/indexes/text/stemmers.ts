@@ -30,7 +30,7 @@ import {stemmer as swedish} from '@orama/stemmers/swedish';
 import {stemmer as tamil} from '@orama/stemmers/tamil';
 import {stemmer as turkish} from '@orama/stemmers/turkish';
 
-import type {AnalyzerName, Language} from '#server/catalog/text-analyzers.ts';
+import type {AnalyzerName, Language} from '#server/catalog/text-options.ts';
 
 export type Stemmer = (word: string) => string;
 

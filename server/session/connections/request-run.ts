@@ -12,7 +12,7 @@ import type {SourceReader} from '#server/platform/source-reader.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {RequestSources} from '../request-sources.ts';
 import type {StatementContext} from '../statements/statement-context.ts';
-import {toldDuplicate} from '../statements/told-duplicates.ts';
+import {toldRefusal} from '../statements/told-refusals.ts';
 import {TypeGuard} from '../type-guard.ts';
 import type {DatabaseSession} from './database-session.ts';
 import type {RegisteredQuery} from './running-queries.ts';
@@ -63,7 +63,7 @@ export class RequestRun implements StatementContext {
   told(error: unknown): unknown {
     const {guard, access} = this;
     const types = guard && new TypeGuard(access, guard.user);
-    return toldDuplicate(error, types, this.session.schema.catalog);
+    return toldRefusal(error, types, this.session.schema.catalog);
   }
 
   get sources(): RequestSources {

@@ -32,7 +32,7 @@ import {schemaVersionFor} from '../schema/bulk-schema.ts';
 import type {DatabaseSession} from '../connections/database-session.ts';
 import {refusalOf} from '../statements/outcome.ts';
 import type {Owner} from '../statements/admission.ts';
-import {toldDuplicate} from '../statements/told-duplicates.ts';
+import {toldRefusal} from '../statements/told-refusals.ts';
 import type {CurrentGuard, TypeGuard} from '../type-guard.ts';
 
 export interface BulkLoadOptions {
@@ -278,7 +278,7 @@ export class BulkLoad implements RecordLoad {
 
   /** What failed, as far as whoever loads may read it. */
   #told<T>(error: T): T | Refusal {
-    return toldDuplicate(error, this.#guard, this.draft.catalog) as T | Refusal;
+    return toldRefusal(error, this.#guard, this.draft.catalog) as T | Refusal;
   }
 
   async #flush(): Promise<void> {

@@ -78,6 +78,7 @@ export function firingReads(graph: Graph, catalog: Catalog, fire: Fire): Graph {
     countType: (type, polymorphic) => graph.countType(type, polymorphic),
     isSubtype: (type, ancestor) => graph.isSubtype(type, ancestor),
     typeExists: type => graph.typeExists(type),
+    isShown: type => graph.isShown(type),
   };
 }
 

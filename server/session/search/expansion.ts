@@ -1,5 +1,5 @@
 /** The vertices around the seeds of a hybrid search, breadth first, with the way to each. */
-import type {Catalog} from '#server/catalog/catalog.ts';
+import type {ShownSchema} from '#server/catalog/shown-schema.ts';
 import {type ExpandArguments, refuseArgument} from './search-arguments.ts';
 import {quotedName} from './search-rows.ts';
 
@@ -40,10 +40,10 @@ export interface Step {
  * @throws {Refusal} `argument` for an edge type that there is none of.
  */
 export function expansionVariables(
-  catalog: Catalog,
+  shown: ShownSchema,
   {edgeTypes, direction, maxDepth}: ExpandArguments,
 ): readonly string[] {
-  for (const name of edgeTypes ?? []) requireEdgeType(catalog, name);
+  for (const name of edgeTypes ?? []) requireEdgeType(shown, name);
   const along = `${direction}(${(edgeTypes ?? []).map(quotedName).join(', ')})`;
   const steps = stepNames(maxDepth);
   const variables = steps.map((step, at) => {
@@ -98,10 +98,13 @@ export function expansionOf(
   };
 }
 
-function requireEdgeType(catalog: Catalog, name: string): void {
+function requireEdgeType(shown: ShownSchema, name: string): void {
   if (/['"`\\]/u.test(name)) refuseArgument(`expand.edgeTypes: '${name}' is no name of a type`);
-  if (catalog.type(name)?.kind === 'edge') return;
-  const names = [...catalog.types].filter(({kind}) => kind === 'edge').map(type => type.name);
-  const known = names.toSorted().join(', ');
+  const type = shown.catalog.type(name);
+  if (type?.kind === 'edge' && shown.isShown(type.id)) return;
+  const known = shown
+    .ofKind('edge')
+    .map(edge => edge.name)
+    .join(', ');
   refuseArgument(`Edge type '${name}' does not exist. Available edge types: [${known}]`);
 }

@@ -7,6 +7,7 @@
  * found anything, that leg is the answer, with scores of its own.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
+import type {ShownSchema} from '#server/catalog/shown-schema.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
 import {scoringOf} from '#server/catalog/vector-options.ts';
 import {Double, type Value} from '#server/model/value.ts';
@@ -58,12 +59,13 @@ interface Ranked {
 
 export async function searchHybrid(call: SearchCall): Promise<string> {
   const asked = hybridArguments(call.given);
-  const catalog = call.service.schemaOf(call.principal, call.database);
-  const {index} = vectorIndex(catalog, asked);
-  const texts = asked.fulltext && textIndex(catalog, textTarget(asked.fulltext.indexName));
+  const shown = call.service.schemaOf(call.principal, call.database);
+  const {catalog} = shown;
+  const {index} = vectorIndex(shown, asked);
+  const texts = asked.fulltext && textIndex(shown, textTarget(asked.fulltext.indexName));
   if (asked.expand !== undefined) requireVertices(catalog, index);
   const legs = [vectorLeg(index, asked), ...(texts ? [textLeg(catalog, texts, asked)] : [])];
-  const {legs: found, expansion, results} = await allOf(call, catalog, legs, asked);
+  const {legs: found, expansion, results} = await allOf(call, shown, legs, asked);
   const sources = [...found].filter(([, rids]) => rids.size > 0);
   const isFused = sources.length > 1;
   const lone = legs.find(({name}) => name === sources[0]?.[0]);
@@ -140,7 +142,7 @@ function textLeg(catalog: Catalog, index: IndexDefinition, asked: HybridArgument
 /** Asks the one statement, and reads what its row says. */
 async function allOf(
   call: SearchCall,
-  catalog: Catalog,
+  shown: ShownSchema,
   legs: readonly Leg[],
   asked: HybridArguments,
 ): Promise<Found> {
@@ -154,7 +156,7 @@ async function allOf(
       ? [
           `$met = vector.interleave(${lists}, ${seedsMax + 1})`,
           `$seeds = vector.interleave($met, ${seedsMax})`,
-          ...expansionVariables(catalog, expand),
+          ...expansionVariables(shown, expand),
         ]
       : []),
     `$best = (${bestText(names, asked)})`,

@@ -1,8 +1,8 @@
 /** Finds the indexes that a search names in the schema; refusals list what is there. */
-import type {Catalog} from '#server/catalog/catalog.ts';
 import {indexOfKind, type RankedTarget, rankedTarget} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
 import {type SimilarityName, textOptionsOf} from '#server/catalog/text-options.ts';
+import type {ShownSchema} from '#server/catalog/shown-schema.ts';
 import {refuseArgument, type TextArguments, type VectorArguments} from './search-arguments.ts';
 
 const sparseName = 'LSM_SPARSE_VECTOR';
@@ -10,16 +10,17 @@ const denseName = 'LSM_VECTOR';
 
 /** @throws {Refusal} `argument`. */
 export function vectorIndex(
-  catalog: Catalog,
+  shown: ShownSchema,
   {indexName, queryVector, queryIndices, efSearch, sparse}: VectorArguments,
 ): RankedTarget {
   const typeName = sparse ? sparseName : denseName;
-  const names = catalog.indexes
+  const {catalog} = shown;
+  const names = shown.indexes
     .filter(one => catalog.families.of(one).typeName === typeName)
     .map(({name}) => name);
   const available = `Available ${typeName} indexes: [${names.join(', ')}]`;
   const target = rankedTarget(catalog, indexName, sparse ? 'sparse' : 'dense');
-  if (target === undefined) {
+  if (target === undefined || !shown.isShown(target.index.typeId)) {
     return refuseArgument(`Vector index '${indexName}' does not exist. ${available}`);
   }
   const {index} = target;
@@ -56,12 +57,12 @@ export function similarityOf(index: IndexDefinition): SimilarityName {
 
 /** The index of this name, or the only one of a type (on these properties). @throws {Refusal} */
 export function textIndex(
-  catalog: Catalog,
+  shown: ShownSchema,
   {indexName, typeName, properties}: Omit<TextArguments, 'queryText' | 'limit'>,
 ): IndexDefinition {
-  if (indexName !== undefined) return textIndexNamed(catalog, indexName);
+  if (indexName !== undefined) return textIndexNamed(shown, indexName);
   if (typeName === undefined) return refuseArgument("give 'indexName' or 'typeName'");
-  const type = catalog.requireType(typeName);
+  const type = shown.catalog.requireType(typeName);
   const all = type.indexes.filter(({kind}) => kind === 'text');
   const wanted = properties?.toSorted().join();
   const fitting =
@@ -80,11 +81,12 @@ function namesOf({properties}: IndexDefinition): readonly string[] {
   return properties.map(({name}) => name);
 }
 
-function textIndexNamed(catalog: Catalog, name: string): IndexDefinition {
-  const names = catalog.indexes.filter(({kind}) => kind === 'text').map(one => one.name);
+function textIndexNamed(shown: ShownSchema, name: string): IndexDefinition {
+  const {catalog} = shown;
+  const names = shown.indexes.filter(({kind}) => kind === 'text').map(one => one.name);
   const available = `Available FULL_TEXT indexes: [${names.join(', ')}]`;
   const index = indexOfKind(catalog, name, 'text');
-  if (index === undefined) {
+  if (index === undefined || !shown.isShown(index.typeId)) {
     return refuseArgument(`Full-text index '${name}' does not exist. ${available}`);
   }
   if (index.kind === 'text') return index;

@@ -1,5 +1,5 @@
 /** The nearest records of a vector index, dense or sparse, that pass a condition. */
-import {printExpression} from '#server/languages/sql/printer.ts';
+import {ExpressionPrinter} from '#server/languages/sql/printer.ts';
 import {parseLoneExpression} from '#server/languages/sql/parser.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
@@ -75,10 +75,15 @@ export function vectorSource(
   return {text: `SELECT FROM (${text})${where}`, parameters: [...common, ['options', options]]};
 }
 
+/** Prints what a condition may hold: expressions, and queries in brackets. */
+const printer = new ExpressionPrinter(({kind}) => {
+  throw new Refusal('argument', `a statement of the kind '${kind}' stands in it`);
+});
+
 /** The condition as it was understood, so that no text leaves its brackets. */
 function conditionText(filter: string): string {
   try {
-    return printExpression(parseLoneExpression(filter));
+    return printer.print(parseLoneExpression(filter));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return refuseArgument(`Invalid vector search or filter expression: ${error.message}`);

@@ -73,7 +73,9 @@ test('SQL declares it, with METADATA by its table', async () => {
   ]);
   assert.deepEqual(await numbers(database, nearest(101, 'LIMIT 3')), [10, 11, 9]);
   // What an export writes of it makes the same one.
-  const other = await world.database(schemaBefore(world.service.schemaOf(root, database.name)));
+  const other = await world.database(
+    schemaBefore(world.service.schemaOf(root, database.name).catalog),
+  );
   const shown = 'SELECT FROM schema:indexes ORDER BY name';
   assert.deepEqual(await other.run(shown), await database.run(shown));
 });

@@ -251,6 +251,10 @@ export class NaiveGraph implements Graph, WritableGraph {
     return this.catalog.type(type) !== undefined;
   }
 
+  isShown(): boolean {
+    return true;
+  }
+
   create(requested: NewRecord): RecordValue {
     const type = this.catalog.requireType(requested.type);
     const bucket = type.bucketIds[0] ?? 0;

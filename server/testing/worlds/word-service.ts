@@ -8,7 +8,7 @@
  * members of a test's cluster, so what is applied where is what the test says.
  */
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
-import type {Catalog} from '#server/catalog/catalog.ts';
+import type {ShownSchema} from '#server/catalog/shown-schema.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {WorkProgress} from '#server/session/database/work-progress.ts';
@@ -235,7 +235,7 @@ export class WordService implements Service {
     return this.#real.alignDatabase(who, name);
   }
 
-  schemaOf(who: Principal, database: string): Catalog {
+  schemaOf(who: Principal, database: string): ShownSchema {
     return this.#real.schemaOf(who, database);
   }
 

@@ -24,17 +24,18 @@ export const sampleRecords = tool({
   async run(call, {database, types, limit}) {
     call.requireDatabase(database);
     call.require('read', database);
-    const catalog = call.service.schemaOf(call.principal, database);
-    const missing = types?.find(name => catalog.type(name) === undefined);
+    const schema = call.service.schemaOf(call.principal, database);
+    const isMissing = (name: string): boolean => {
+      const type = schema.catalog.type(name);
+      return type === undefined || !schema.isShown(type.id);
+    };
+    const missing = types?.find(isMissing);
     if (missing !== undefined) {
       throw new ToolRefusal(
         `Type '${missing.slice(0, 128)}' does not exist in database '${database}'`,
       );
     }
-    const eligible = [...catalog.types]
-      .filter(({kind}) => kind !== 'edge')
-      .map(({name}) => name)
-      .sort();
+    const eligible = schema.types.filter(({kind}) => kind !== 'edge').map(({name}) => name);
     const samples = await samplesOf(
       call,
       {database, limit},
