@@ -5,39 +5,18 @@
  * the maps of package.json. What each of the two spares is measured in
  * docs/design/0048-what-keeps-the-house-in-order.md.
  *
- * Node's test runner follows every promise back to the case in which it was made, so that an error
- * that nobody catches fails that case. This takes a tenth of a processor's time where there are
- * many; here such an error fails the file, which ends soon.
- *
  * Where the address that it is loaded by names a file (`?notes=`), what is loaded and read is noted
  * there.
  */
-import asyncHooks from 'node:async_hooks';
 import {enableCompileCache, registerHooks} from 'node:module';
 import {join} from 'node:path';
 import {fileURLToPath, pathToFileURL} from 'node:url';
-import {isMainThread} from 'node:worker_threads';
 import {noteInputs} from './inputs.ts';
 
 const root = join(import.meta.dirname, '../../..');
-const failedGraceMs = 10_000;
 // Of a thread; its process was started with it. Servers that it starts have one of their own.
 enableCompileCache(join(root, '.cache/tests'));
 delete process.env['NODE_COMPILE_CACHE'];
-
-if (isMainThread) {
-  // The runner is loaded by the test file, and makes the first of all hooks.
-  const {createHook} = asyncHooks;
-  asyncHooks.createHook = () => {
-    asyncHooks.createHook = createHook;
-    const hook = {enable: () => hook, disable: () => hook};
-    return hook;
-  };
-  // No case is told of such an error, and one may wait without end for what has failed.
-  process.on('uncaughtExceptionMonitor', () => {
-    setTimeout(() => process.exit(1), failedGraceMs).unref();
-  });
-}
 
 const rootUrl = `${pathToFileURL(root).href}/`;
 const packagesUrl = `${rootUrl}node_modules/`;

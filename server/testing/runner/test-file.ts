@@ -41,8 +41,6 @@ export async function runTestFile(root: string, file: string, notes: string): Pr
   for await (const event of events) {
     if (event.type === 'test:stdout' || event.type === 'test:stderr') {
       output.push(event.data.message);
-    } else if (event.type === 'test:diagnostic' && event.data.message.startsWith('Error: ')) {
-      output.push(`\n✖ ${event.data.message}\n`);
     } else if (event.type === 'test:pass') {
       // Of a file without cases node says that the file itself passed.
       if (event.data.details.type === 'suite' || event.data.name === path) continue;
