@@ -18,9 +18,8 @@ export const cacheRows = {
     default: -1,
     range: [-1, 64],
     description:
-      'Threads that long reads may take, one each, started when needed; 0 for none, -1 for as ' +
-      'many as statements run at once (svc.queryMaxConcurrent), with 128 MB of memory for each, ' +
-      'and at least one less than the machine has processors.',
+      'Threads for long reads, one each, started when needed; 0 for none, -1 for one a ' +
+      'statement that may run at once, as far as each has 128 MB of memory.',
   },
   'svc.scanWorkerCostMin': {
     type: 'integer',
