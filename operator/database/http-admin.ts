@@ -177,6 +177,8 @@ function adminReasonOf(status: number, text: string, exception: string): AdminRe
   if (status === 501 || /not available yet|NotAvailable/.test(`${text} ${exception}`)) {
     return 'not-available';
   }
+  // A restore into a name that is taken is a bad request, as the public interface has it.
+  if (status === 400 && / already exists\b/.test(text)) return 'conflict';
   if (status !== 409) return 'other';
   const isLeaderKnown = /"leader(HttpAddress)?"/.test(text);
   return isLeaderKnown ? 'not-leader' : 'conflict';
