@@ -109,7 +109,7 @@ export class ReadStatements {
     const far = threads.isFor(query) ? elsewhere() : undefined;
     if (far !== undefined) return far;
     const here = this.#here(parts, query, data);
-    here.budget.moves = () => threads.isOpenTo(parts);
+    here.budget.moves = threads.movesOf(parts);
     const movable = new RestartableResult(
       here,
       () => elsewhere() ?? this.#here(parts, query, data),

@@ -30,9 +30,11 @@ export interface ThreadDispatchOptions {
 
 export class ThreadDispatch {
   readonly #options: ThreadDispatchOptions;
+  readonly #movesOfRoot: () => boolean;
 
   constructor(options: ThreadDispatchOptions) {
     this.#options = options;
+    this.#movesOfRoot = () => options.threads.isOpenTo(undefined);
   }
 
   /** Whether another thread can answer it, now or when it turns out to be long. */
@@ -48,9 +50,11 @@ export class ThreadDispatch {
     return query.effort >= this.#options.settings().get('svc.scanWorkerCostMin');
   }
 
-  /** Whether a thread is free for whoever asks. */
-  isOpenTo({guard}: StatementContext): boolean {
-    return this.#options.threads.isOpenTo(guard?.user);
+  /** Tells whether a thread is free for whoever asks; holds nothing of the statement. */
+  movesOf({guard}: StatementContext): () => boolean {
+    const {threads} = this.#options;
+    const owner = guard?.user;
+    return owner === undefined ? this.#movesOfRoot : () => threads.isOpenTo(owner);
   }
 
   /**
