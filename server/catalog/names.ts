@@ -77,3 +77,8 @@ export class NameDictionary implements NameAllocator {
     this.stored.add(id);
   }
 }
+
+/** Sorts what has a name by it, as by code units; the items stay as they are. */
+export function byName<T extends {readonly name: string}>(items: Iterable<T>): readonly T[] {
+  return [...items].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}

@@ -5,6 +5,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from './catalog.ts';
 import type {CatalogType} from './catalog-type.ts';
+import {byName} from './names.ts';
 import type {BucketDefinition, IndexDefinition, TriggerDefinition} from './definition.ts';
 import type {RecordKind} from '#server/model/value.ts';
 
@@ -80,8 +81,4 @@ export class ShownSchema {
     const type = this.catalog.typeOfBucket(id);
     return type === undefined || this.#isShown(type.name);
   }
-}
-
-function byName<T extends {readonly name: string}>(items: Iterable<T>): readonly T[] {
-  return [...items].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }

@@ -4,6 +4,7 @@
  */
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition, PropertyDefinition} from '#server/catalog/definition.ts';
+import {byName} from '#server/catalog/names.ts';
 import type {ShownSchema} from '#server/catalog/shown-schema.ts';
 import {jsonText} from '#server/model/json.ts';
 import type {Value} from '#server/model/value.ts';
@@ -51,10 +52,6 @@ function indexEntry(index: IndexDefinition, {catalog}: ShownSchema): object {
 function bound(value: Value | undefined): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === 'string' ? value : jsonText(value).replaceAll('"', '');
-}
-
-function byName<T extends {readonly name: string}>(items: Iterable<T>): readonly T[] {
-  return [...items].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
 function unlessEmpty<T>(list: readonly T[]): readonly T[] | undefined {

@@ -18,6 +18,7 @@ import {
   type TriggerDefinition,
   triggerLanguages,
 } from '#server/catalog/definition.ts';
+import {byName} from '#server/catalog/names.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import {type CallContext, shownSchema} from '../context.ts';
 import {plainText} from '../expressions/arithmetic.ts';
@@ -35,10 +36,6 @@ function mapOf(entries: Readonly<Record<string, Value | undefined>>): MapValue {
   const map = new Map<string, Value>();
   for (const [key, value] of Object.entries(entries)) if (value !== undefined) map.set(key, value);
   return map;
-}
-
-function byName<T extends {readonly name: string}>(items: Iterable<T>): readonly T[] {
-  return [...items].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
 /** Own records of the type; null for who may not read them. */

@@ -1,6 +1,7 @@
 /** `show.*`: indexes, constraints, users and transactions as tables. */
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {constraintsOf, type NamedConstraint} from '#server/catalog/constraints.ts';
+import {byName} from '#server/catalog/names.ts';
 import type {Value} from '#server/model/value.ts';
 import {type CallContext, shownSchema} from '../context.ts';
 import type {FunctionFamily, TableFunction} from '../function-registry.ts';
@@ -44,10 +45,6 @@ function indexRows(call: CallContext): readonly Readonly<Record<string, Value>>[
       readCount: null,
     };
   });
-}
-
-function byName<T extends {readonly name: string}>(list: readonly T[]): readonly T[] {
-  return [...list].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 function kindText({kind, entity}: NamedConstraint): string {
