@@ -52,3 +52,17 @@ test('H3: a step that cannot pause ends a run that may move', () => {
   clock.stepMs = 3 * sliceMs;
   assert.throws(() => budget.look(), ThreadNeeded);
 });
+
+test('a run that waits for a processor does not begin again elsewhere', () => {
+  let now = 0;
+  let worked = 0;
+  const budget = new Budget({now: () => now, monotonic: () => now, worked: () => worked}, {});
+  budget.moves = () => true;
+  for (let looks = 0; looks < 9; looks += 1) {
+    now += 3 * sliceMs;
+    worked += 0.5;
+    assert.equal(budget.look(), true);
+  }
+  worked += sliceMs;
+  assert.throws(() => budget.look(), ThreadNeeded);
+});

@@ -35,7 +35,7 @@ export const sliceMs = 5;
 /** A run that has used up so many slices is long, and gives others their turn more often. */
 const slicesOfShortRun = 10;
 const sliceMsOfLongRun = 1;
-/** How long a slice that is used up may go on, in a run that may move. */
+/** How long a step may hold the thread beyond its slice, in a run that may move. */
 const overrunMsMax = 5;
 /** Bytes of new values between two looks at the heap. */
 const bytesPerHeapLook = 8 << 20;
@@ -64,6 +64,8 @@ export class Budget {
   #memoryBytesPeak = 0;
   #bytesToHeapLook = bytesPerHeapLook;
   #moves: (() => boolean) | undefined;
+  /** What the thread had worked when the slice was found to be used up. */
+  #workedAtEnd: number | undefined;
 
   constructor(clock: Clock, limits: BudgetLimits, cancellation?: Cancellation) {
     const now = clock.monotonic();
@@ -99,12 +101,25 @@ export class Budget {
         detail: {timeoutMs: this.timeoutMs},
       });
     }
-    const isLong = this.#isLong || now > this.#sliceEnd + overrunMsMax;
+    const isLong = this.#isLong || this.#overruns(now);
     if (isLong && this.#moves?.() === true) throw new ThreadNeeded();
     const isOver = now >= this.#sliceEnd || now < this.#wakeAt;
     // Until it pauses every report looks: a function may have been told, who can only go on.
     this.#unitsLeft = isOver ? 0 : unitsPerLook;
     return isOver;
+  }
+
+  /**
+   * Whether the present step holds the thread for long beyond its slice, by the time for which the
+   * thread has worked: while it waits for a processor, reads of a millisecond would be sent to
+   * threads, which take more of that processor.
+   */
+  #overruns(now: number): boolean {
+    if (this.#moves === undefined || now <= this.#sliceEnd) return false;
+    if (this.#clock.worked === undefined) return now > this.#sliceEnd + overrunMsMax;
+    const worked = this.#clock.worked();
+    this.#workedAtEnd ??= worked;
+    return worked > this.#workedAtEnd + overrunMsMax;
   }
 
   /**
@@ -135,6 +150,7 @@ export class Budget {
   resume(): void {
     this.#unitsLeft = 0;
     this.#slices += 1;
+    this.#workedAtEnd = undefined;
     this.#sliceEnd = this.#clock.monotonic() + (this.#isLong ? sliceMsOfLongRun : sliceMs);
   }
 

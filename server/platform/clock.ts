@@ -9,6 +9,11 @@ export interface Clock {
   now(): number;
   /** Monotonic milliseconds with a fraction, from an arbitrary origin. */
   monotonic(): number;
+  /**
+   * Milliseconds for which this thread has had a processor; a system call of under a microsecond.
+   * Absent where time is simulated.
+   */
+  worked?(): number;
 }
 
 export interface Random {

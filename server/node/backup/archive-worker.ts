@@ -11,7 +11,7 @@ import {type ArchiveNews, type ArchiveWork, sentFailure} from './archive-message
 import {toldBusyShare} from './busy-share.ts';
 import {DeflateThreads} from './deflate-threads.ts';
 import {lowerPriority} from '../threads/priority.ts';
-import {threadCpuMs} from '../threads/thread-cpu.ts';
+import {threadCpuMs} from '#server/platform/real/clock.ts';
 
 const port = parentPort;
 assert(port !== null, 'the thread of an archive is a thread');

@@ -12,7 +12,14 @@ export function createClock(): Clock {
   return {
     now: () => Date.now(),
     monotonic: () => performance.now(),
+    worked: threadCpuMs,
   };
+}
+
+/** The processor time that the calling thread has taken, in milliseconds. */
+export function threadCpuMs(): number {
+  const {user, system} = process.threadCpuUsage();
+  return (user + system) / 1_000;
 }
 
 const blockBytes = 1024;

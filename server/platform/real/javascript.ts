@@ -22,6 +22,7 @@ import {
 } from 'quickjs-emscripten-core';
 import {Refusal} from '#server/base/errors.ts';
 import type {JavaScriptEngine, JavaScriptSandbox, JavaScriptWorld} from '../javascript.ts';
+import {threadCpuMs} from './clock.ts';
 
 const stackBytesMax = 256 << 10;
 /** Pages of 64 KiB: what the module needs, and what all of its sandboxes share. */
@@ -187,7 +188,7 @@ class Sandbox implements JavaScriptSandbox {
   }
 
   get #isLate(): boolean {
-    return workedMs() > this.#deadline || performance.now() > this.#clockDeadline;
+    return threadCpuMs() > this.#deadline || performance.now() > this.#clockDeadline;
   }
 
   /**
@@ -201,7 +202,7 @@ class Sandbox implements JavaScriptSandbox {
     const callMsMax = care === 'watched' ? this.#world.callMsMax : readMsMax;
     const isOutermost = this.#calls === 0;
     if (isOutermost) {
-      this.#deadline = workedMs() + callMsMax;
+      this.#deadline = threadCpuMs() + callMsMax;
       this.#clockDeadline = performance.now() + clockShare * callMsMax;
     }
     this.#calls += 1;
@@ -238,12 +239,6 @@ class Sandbox implements JavaScriptSandbox {
     const message = `a call of JavaScript took more than ${callMsMax} ms`;
     return new Refusal('javascript.failed', message, {detail: {callMsMax}});
   }
-}
-
-/** Milliseconds that this thread had a processor for. */
-function workedMs(): number {
-  const {user, system} = process.threadCpuUsage();
-  return (user + system) / 1_000;
 }
 
 const failureLengthMax = 500;
