@@ -63,6 +63,51 @@ function testReads({name, open}: StoreHarness): void {
     store.close();
   });
 
+  test(`${name}: getMany of a snapshot answers keys that are neighbours`, async () => {
+    const keyed = (n: number): Buffer => {
+      const key = Buffer.from('record....');
+      key.writeUInt32BE(0xfffffe00 + n, 6);
+      return key;
+    };
+    const store = await open('neighbours');
+    const batch = store.batch();
+    for (const n of numbers(200)) batch.put(keyed(n), bytes(`value ${n}`));
+    batch.put(Buffer.concat([keyed(0), bytes('longer')]), bytes('between'));
+    store.write(batch);
+    store.makeDurable();
+    const removal = store.batch();
+    for (const n of numbers(200)) if (n % 7 === 3 || n > 150) removal.delete(keyed(n));
+    store.write(removal);
+    const snapshot = store.snapshot();
+    put(store, keyed(3), bytes('later'));
+    const expectedOf = (n: number): string | undefined =>
+      n % 7 === 3 || n > 150 || n >= 200 ? undefined : `value ${n}`;
+    const lists = {
+      'one behind another': numbers(200),
+      'with gaps': numbers(70).map(n => 2 * n),
+      'with few others between': [...numbers(40), 45, 60, 61, ...numbers(30).map(n => 62 + n)],
+      'none of which is there': numbers(40).map(n => 155 + n),
+      'in no order': numbers(64).map(n => (n * 37) % 64),
+      'twice each': numbers(64).map(n => n >> 1),
+    };
+    for (const [what, asked] of Object.entries(lists)) {
+      const into = createPackedRows(1 << 16);
+      assert.equal(snapshot.getMany(packKeys(asked.map(keyed)), asked.length, into), asked.length);
+      const answers = [...eachRow(into)].map(row => row.value?.toString());
+      assert.deepEqual(answers, asked.map(expectedOf), what);
+      const tight = createPackedRows(200);
+      const answered = snapshot.getMany(packKeys(asked.map(keyed)), asked.length, tight);
+      assert.ok(answered > 0 && answered < asked.length, `${what}: ${answered}`);
+      assert.deepEqual(
+        [...eachRow(tight)].map(row => row.value?.toString()),
+        asked.slice(0, answered).map(expectedOf),
+        what,
+      );
+    }
+    snapshot.release();
+    store.close();
+  });
+
   test(`${name}: getMany answers in the order of the keys and stops when full`, async () => {
     const entries = Object.fromEntries(numbers(100).map(n => [keyOf(n), `value ${n}`]));
     const store = await filled(open, 'many', entries);

@@ -54,15 +54,23 @@ struct Database {
   std::unordered_map<uint64_t, SharedSnapshot> snapshots;
 };
 
+// The bounds that an iterator has, and what it does on its way.
+struct IteratorTraits {
+  bool has_upper = false;
+  bool has_lower = false;
+  bool fills_cache = true;
+  // It gives up amid a long stretch of deleted rows.
+  bool pauses = false;
+
+  bool operator==(const IteratorTraits&) const = default;
+};
+
 // A RocksDB iterator whose bounds are changed in place before every seek. RocksDB reads them
 // through the pointers in its options and supports the change (BlockBasedTableIterator::SeekImpl).
 struct BoundedIterator {
   rocksdb::Slice lower;
   rocksdb::Slice upper;
-  bool has_upper;
-  bool has_lower;
-  bool fills_cache;
-  bool pauses;
+  IteratorTraits traits;
   std::unique_ptr<rocksdb::Iterator> iterator;
 };
 

@@ -13,6 +13,10 @@ constexpr size_t kRowHeaderBytes = 8;
 constexpr uint32_t kAbsent = 0xffffffff;
 constexpr size_t kKeysPerLookup = 32;
 constexpr size_t kIdleIteratorsMax = 2;
+// Fewer keys than these are looked up one by one, however near each other they lie.
+constexpr size_t kNeighboursMin = 16;
+// Keys are neighbours when as many times their number of keys may lie between first and last.
+constexpr uint32_t kNeighbourSpread = 3;
 // Rows that are passed over unseen before a scan that pauses does: some milliseconds.
 constexpr uint64_t kPassedOverMax = 16'384;
 
@@ -89,6 +93,116 @@ napi_value TakeValue(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// Takes the iterator of an earlier read over the snapshot, or makes one of such traits.
+std::unique_ptr<BoundedIterator> TakeIterator(Client* client, uint64_t snapshot,
+                                              const IteratorTraits& traits,
+                                              rocksdb::ReadOptions options) {
+  const auto held = client->snapshots.find(snapshot);
+  if (held != client->snapshots.end()) {
+    auto& idle = held->second.idle;
+    for (auto it = idle.begin(); it != idle.end(); ++it) {
+      if (!((*it)->traits == traits)) continue;
+      auto taken = std::move(*it);
+      idle.erase(it);
+      return taken;
+    }
+  }
+  auto bounded = std::make_unique<BoundedIterator>();
+  bounded->traits = traits;
+  options.auto_readahead_size = false;
+  options.fill_cache = traits.fills_cache;
+  if (traits.pauses) options.max_skippable_internal_keys = kPassedOverMax;
+  if (traits.has_upper) options.iterate_upper_bound = &bounded->upper;
+  if (traits.has_lower) options.iterate_lower_bound = &bounded->lower;
+  bounded->iterator.reset(client->database->db->NewIterator(options));
+  return bounded;
+}
+
+// Keeps it for the next read over the snapshot, as long as that is held.
+void GiveBack(Client* client, uint64_t snapshot, std::unique_ptr<BoundedIterator> bounded) {
+  const auto held = client->snapshots.find(snapshot);
+  if (held == client->snapshots.end()) return;
+  if (held->second.idle.size() < kIdleIteratorsMax && bounded->iterator->status().ok()) {
+    held->second.idle.push_back(std::move(bounded));
+  }
+}
+
+uint32_t LastFourBytes(const rocksdb::Slice& key) {
+  uint32_t number = 0;
+  for (size_t at = key.size() - 4; at < key.size(); at++) {
+    number = number << 8 | static_cast<unsigned char>(key[at]);
+  }
+  return number;
+}
+
+// Whether the keys ascend, differ in nothing but their last four bytes, and lie near each other: the
+// records that an index finds when they were inserted in its order.
+bool AreNeighbours(const rocksdb::Slice* keys, size_t count) {
+  const size_t length = keys[0].size();
+  if (count < kNeighboursMin || length < 4) return false;
+  const uint32_t first = LastFourBytes(keys[0]);
+  uint32_t before = first;
+  for (size_t index = 1; index < count; index++) {
+    if (keys[index].size() != length) return false;
+    if (memcmp(keys[index].data(), keys[0].data(), length - 4) != 0) return false;
+    const uint32_t number = LastFourBytes(keys[index]);
+    if (number <= before) return false;
+    before = number;
+  }
+  return before - first < kNeighbourSpread * count;
+}
+
+// Answers keys one after another into `packer`.
+struct ManyReader {
+  Call& call;
+  Client* client;
+  uint64_t snapshot;
+  const rocksdb::ReadOptions& options;
+  Packer packer{};
+  std::unique_ptr<BoundedIterator> walker;
+
+  // False when it does not fit, which the results say then.
+  bool Add(const rocksdb::Slice& value, bool absent) {
+    if (!packer.Fits(0, value.size())) {
+      call.environment->results[kBytesNeeded] = static_cast<double>(kRowHeaderBytes + value.size());
+      return false;
+    }
+    packer.Add({}, value, absent);
+    return true;
+  }
+
+  bool LookUp(const rocksdb::Slice* keys, size_t count) {
+    rocksdb::PinnableSlice values[kKeysPerLookup];
+    rocksdb::Status statuses[kKeysPerLookup];
+    rocksdb::DB* db = client->database->db.get();
+    db->MultiGet(options, db->DefaultColumnFamily(), count, keys, values, statuses);
+    for (size_t index = 0; index < count; index++) {
+      const bool absent = statuses[index].IsNotFound();
+      if (!absent && !call.Check(statuses[index])) return false;
+      if (!Add(absent ? rocksdb::Slice() : values[index], absent)) return false;
+    }
+    return true;
+  }
+
+  // Walks from key to key, which takes a part of the time of looking for each. Its bound is the last
+  // one: behind that may lie any number of deleted rows.
+  bool Walk(const rocksdb::Slice* keys, size_t count) {
+    if (!walker) walker = TakeIterator(client, snapshot, {.has_upper = true}, options);
+    std::string beyond = keys[count - 1].ToString();
+    beyond.push_back('\0');
+    walker->upper = beyond;
+    rocksdb::Iterator& iterator = *walker->iterator;
+    iterator.Seek(keys[0]);
+    for (size_t index = 0; index < count; index++) {
+      while (iterator.Valid() && iterator.key().compare(keys[index]) < 0) iterator.Next();
+      if (!call.Check(iterator.status())) return false;
+      const bool absent = !iterator.Valid() || iterator.key() != keys[index];
+      if (!Add(absent ? rocksdb::Slice() : iterator.value(), absent)) return false;
+    }
+    return true;
+  }
+};
+
 // getMany(client, snapshot, keys, keyCount, into) -> keys answered; -1 when one does not fit
 napi_value GetMany(napi_env env, napi_callback_info info) {
   Call call(env, info);
@@ -97,19 +211,17 @@ napi_value GetMany(napi_env env, napi_callback_info info) {
   const auto snapshot = static_cast<uint64_t>(call.Integer(1));
   const rocksdb::Slice packed = call.Bytes(2);
   const auto key_count = static_cast<size_t>(call.Integer(3));
-  Packer packer{};
-  packer.target = call.Target(4, &packer.capacity);
   rocksdb::ReadOptions options;
+  ManyReader reader{call, client, snapshot, options};
+  Packer& packer = reader.packer;
+  packer.target = call.Target(4, &packer.capacity);
   if (!call.ok || !UseSnapshot(call, client, snapshot, &options)) return nullptr;
-  rocksdb::DB* db = client->database->db.get();
 
   rocksdb::Slice keys[kKeysPerLookup];
-  rocksdb::PinnableSlice values[kKeysPerLookup];
-  rocksdb::Status statuses[kKeysPerLookup];
   size_t offset = 0;
-  size_t answered = 0;
-  while (answered < key_count) {
-    const size_t count = std::min(kKeysPerLookup, key_count - answered);
+  bool fits = true;
+  while (fits && packer.rows < key_count) {
+    const size_t count = std::min(kKeysPerLookup, key_count - packer.rows);
     for (size_t index = 0; index < count; index++) {
       const bool has_length = offset + 4 <= packed.size();
       const uint32_t length = has_length ? ReadU32(packed.data() + offset) : kAbsent;
@@ -119,51 +231,15 @@ napi_value GetMany(napi_env env, napi_callback_info info) {
       }
       keys[index] = {packed.data() + offset + 4, length};
       offset += 4 + length;
-      values[index].Reset();
     }
-    db->MultiGet(options, db->DefaultColumnFamily(), count, keys, values, statuses);
-    for (size_t index = 0; index < count; index++) {
-      const bool absent = statuses[index].IsNotFound();
-      if (!absent && !call.Check(statuses[index])) return nullptr;
-      if (!packer.Fits(0, absent ? 0 : values[index].size())) {
-        call.environment->results[kBytesNeeded] =
-            static_cast<double>(kRowHeaderBytes + values[index].size());
-        packer.Report(call.environment, false);
-        return call.Number(answered == 0 ? -1 : static_cast<double>(answered));
-      }
-      packer.Add({}, absent ? rocksdb::Slice() : values[index], absent);
-      answered++;
-    }
+    // Without a snapshot an iterator would be made for this call alone.
+    const bool walks = snapshot != 0 && AreNeighbours(keys, count);
+    fits = walks ? reader.Walk(keys, count) : reader.LookUp(keys, count);
+    if (!call.ok) return nullptr;
   }
-  packer.Report(call.environment, true);
-  return call.Number(static_cast<double>(answered));
-}
-
-std::unique_ptr<BoundedIterator> TakeIterator(Client* client, const Cursor& cursor, bool has_upper,
-                                              rocksdb::ReadOptions options) {
-  const auto held = client->snapshots.find(cursor.snapshot_id);
-  if (held != client->snapshots.end()) {
-    auto& idle = held->second.idle;
-    for (auto it = idle.begin(); it != idle.end(); ++it) {
-      if ((*it)->has_upper != has_upper || (*it)->has_lower != cursor.reverse) continue;
-      if ((*it)->fills_cache == cursor.once || (*it)->pauses != cursor.pauses) continue;
-      auto taken = std::move(*it);
-      idle.erase(it);
-      return taken;
-    }
-  }
-  auto bounded = std::make_unique<BoundedIterator>();
-  bounded->has_upper = has_upper;
-  bounded->has_lower = cursor.reverse;
-  bounded->fills_cache = !cursor.once;
-  bounded->pauses = cursor.pauses;
-  options.auto_readahead_size = false;
-  options.fill_cache = bounded->fills_cache;
-  if (cursor.pauses) options.max_skippable_internal_keys = kPassedOverMax;
-  if (has_upper) options.iterate_upper_bound = &bounded->upper;
-  if (cursor.reverse) options.iterate_lower_bound = &bounded->lower;
-  bounded->iterator.reset(client->database->db->NewIterator(options));
-  return bounded;
+  if (reader.walker) GiveBack(client, snapshot, std::move(reader.walker));
+  packer.Report(call.environment, fits);
+  return call.Number(!fits && packer.rows == 0 ? -1 : static_cast<double>(packer.rows));
 }
 
 bool ReadRanges(Cursor* cursor, size_t count) {
@@ -208,7 +284,11 @@ napi_value OpenCursor(napi_env env, napi_callback_info info) {
   }
   bool has_upper = true;
   for (const Range& range : cursor->ranges) has_upper = has_upper && range.has_end;
-  cursor->bounded = TakeIterator(client, *cursor, has_upper, options);
+  const IteratorTraits traits{.has_upper = has_upper,
+                              .has_lower = cursor->reverse,
+                              .fills_cache = !cursor->once,
+                              .pauses = cursor->pauses};
+  cursor->bounded = TakeIterator(client, cursor->snapshot_id, traits, options);
   uint32_t index;
   if (client->free_cursors.empty()) {
     index = static_cast<uint32_t>(client->cursors.size());
@@ -227,13 +307,13 @@ void Seek(Cursor* cursor) {
   BoundedIterator& bounded = *cursor->bounded;
   rocksdb::Iterator& iterator = *bounded.iterator;
   bounded.lower = range.start;
-  if (bounded.has_upper) bounded.upper = range.end;
+  if (bounded.traits.has_upper) bounded.upper = range.end;
   if (cursor->resuming) {
     cursor->resuming = false;
     iterator.Seek(cursor->resume);
   } else if (!cursor->reverse) {
     iterator.Seek(range.start);
-  } else if (!range.has_end || bounded.has_upper) {
+  } else if (!range.has_end || bounded.traits.has_upper) {
     iterator.SeekToLast();
   } else {
     iterator.SeekForPrev(range.end);
@@ -245,7 +325,7 @@ void Seek(Cursor* cursor) {
 bool InRange(const Cursor& cursor) {
   if (!cursor.bounded->iterator->Valid()) return false;
   const Range& range = cursor.ranges[cursor.range_index];
-  if (cursor.reverse || cursor.bounded->has_upper || !range.has_end) return true;
+  if (cursor.reverse || cursor.bounded->traits.has_upper || !range.has_end) return true;
   return cursor.bounded->iterator->key().compare(range.end) < 0;
 }
 
@@ -339,11 +419,7 @@ void EndCursor(Client* client, uint32_t index) {
   if (index >= client->cursors.size() || client->cursors[index] == nullptr) return;
   auto cursor = std::move(client->cursors[index]);
   client->free_cursors.push_back(index);
-  const auto held = client->snapshots.find(cursor->snapshot_id);
-  if (held == client->snapshots.end()) return;
-  if (held->second.idle.size() < kIdleIteratorsMax && cursor->bounded->iterator->status().ok()) {
-    held->second.idle.push_back(std::move(cursor->bounded));
-  }
+  GiveBack(client, cursor->snapshot_id, std::move(cursor->bounded));
 }
 
 void DefineReadCalls(napi_env env, napi_value exports, Environment* environment) {
