@@ -47,7 +47,7 @@ import {checkPlugins} from './modules/plugins.ts';
 import type {AgentStreams} from './modules/agent-module.ts';
 import {createServerLog} from './monitoring/server-logger.ts';
 import {dataPathsIn} from './data-paths.ts';
-import {keepMemorySmall, threadBusyShare} from './runtime/heap-trimmer.ts';
+import {keepMemorySmall, processBusyShare} from './runtime/heap-trimmer.ts';
 import {openStartFront, type StartFront} from './start-front.ts';
 import type {PasswordPrompt} from './root-password.ts';
 import {openServerEngine, storageEngine} from './server-engine.ts';
@@ -251,7 +251,7 @@ function careForItself(
       timers,
       trim: memoryTrimmer(storeEngine),
       shed: () => service.dropViews(),
-      busyShare: threadBusyShare(clock),
+      busyShare: processBusyShare(clock),
     }),
     watchDocuments({
       configDirectory: dataPathsIn(given).configDirectory,

@@ -7,7 +7,7 @@ import {test} from 'node:test';
 import {getHeapSpaceStatistics, setFlagsFromString} from 'node:v8';
 import {runInNewContext} from 'node:vm';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {keepMemorySmall, threadBusyShare} from './heap-trimmer.ts';
+import {keepMemorySmall, processBusyShare} from './heap-trimmer.ts';
 
 const MB = 1 << 20;
 
@@ -153,12 +153,12 @@ test('a server that has had little to do is collected as a whole', () => {
   kept.end();
 });
 
-test('a thread is busy while it computes, not while it waits', () => {
-  const share = threadBusyShare({now: Date.now, monotonic: () => performance.now()});
+test('a process is busy while it computes, not while it waits', () => {
+  const share = processBusyShare({now: Date.now, monotonic: () => performance.now()});
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
   const waiting = share();
-  const cpu = process.threadCpuUsage().user;
-  while (process.threadCpuUsage().user - cpu < 100_000);
+  const cpu = process.cpuUsage().user;
+  while (process.cpuUsage().user - cpu < 100_000);
   const computing = share();
   // Others may take the processor from it, so the second is not near 1 everywhere.
   assert.ok(waiting < 0.2 && computing > 2 * waiting, `${waiting} waiting, ${computing} computing`);

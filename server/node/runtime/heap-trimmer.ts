@@ -49,7 +49,7 @@ const wholeWaits: Waits = {
 };
 /** Work that a server does by itself leaves less behind than a burst of requests. */
 const restWaits: Waits = {...wholeWaits, growthBytes: 8 * 1024 * 1024};
-/** Below this share of its time the main thread counts as quiet, for this long at least. */
+/** A process that computes for less than this share of the time is quiet, after so long. */
 const quietShare = 0.4;
 const quietMs = 15_000;
 /** V8 begins a collection when buffers have grown by 64 MB; memory that is not touched is free. */
@@ -65,7 +65,7 @@ export interface MemoryKeeperOptions {
   readonly trim: () => void;
   /** Lets go of what is kept only to answer faster. */
   readonly shed: () => void;
-  /** The share of the time since it was last asked that the main thread computed. */
+  /** The share of the time since it was last asked for which the process computed. */
   readonly busyShare: () => number;
 }
 
@@ -151,13 +151,15 @@ export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
 }
 
 /**
- * Measures the calling thread. The time that its event loop does not wait would be more: for a lone
- * client the network thread waits for the disk by itself (docs/design/0035).
+ * Measures all threads of the process together, in processors: a long read on a thread keeps the
+ * processors from a collection, which then takes a second in place of a tenth of it. The time that
+ * the event loop does not wait would be another thing: for a single client the network thread waits
+ * for the disk by itself (docs/design/0035).
  */
-export function threadBusyShare(clock: Clock): () => number {
-  let before = {...process.threadCpuUsage(), at: clock.monotonic()};
+export function processBusyShare(clock: Clock): () => number {
+  let before = {...process.cpuUsage(), at: clock.monotonic()};
   return () => {
-    const now = {...process.threadCpuUsage(), at: clock.monotonic()};
+    const now = {...process.cpuUsage(), at: clock.monotonic()};
     const micros = now.user + now.system - before.user - before.system;
     const millis = now.at - before.at;
     before = now;
