@@ -103,6 +103,25 @@ test('L13: bodies count in the share of their user until they are answered', asy
   });
 });
 
+test('L13: many small bodies under way count like a large one', async () => {
+  const shares = {'svc.keptMemoryMaxPerUser': '2MB', 'svc.keptMemoryMax': '4MB'};
+  await inWorld(shares, async world => {
+    const anna = Buffer.from('anna:anna-pass').toString('base64');
+    const chunk = `186a0\r\n${' '.repeat(100_000)}`;
+    const begun = post('/query/db', 'Transfer-Encoding: chunked', chunk);
+    const answers: string[] = [];
+    for (let count = 0; count < 24; count += 1) {
+      const socket = connect(world.port, '127.0.0.1');
+      closing({close: () => socket.destroy()});
+      socket.on('data', bytes => answers.push(String(bytes)));
+      socket.write(begun.replace(credentials, anna));
+    }
+    await eventually('some are refused', () => answers.length > 0);
+    assert.match(answers.join(''), /svc\.keptMemoryMaxPerUser/);
+    assert.equal((await world.call('/query/db', rows('rows 1'))).status, 200);
+  });
+});
+
 test('L13: a large body is read a piece a turn of the event loop', async () => {
   await inWorld({}, async world => {
     let turns = 0;

@@ -3,8 +3,8 @@
  *
  * Too large by its declared length is refused before a byte is read; larger than declared or
  * chunked beyond the limit, as soon as that shows. A body that pauses or drags on is broken off.
- * Large bodies count in the memory of the statements and in the share of their user, from their
- * first bytes until they are answered, so that many at once cannot fill memory. They are read a
+ * Bodies of more than 64 KB count in the memory of the statements and in the share of their user
+ * until they are answered, so that many at once cannot fill memory. Large ones are read a
  * piece a turn of the event loop, all of them together, so that others need not wait for more.
  */
 import type {IncomingMessage} from 'node:http';
@@ -21,6 +21,9 @@ interface BodyContext {
   readonly bodyTurns: BodyTurns;
 }
 
+/** From here on a body counts; what is smaller has come in one or two pieces. */
+const countedBytes = 64 << 10;
+/** From here on it has room of its own from the beginning. */
 const largeBytes = 1 << 20;
 /** What is read of large bodies, or copied, in one turn of the event loop. */
 const pieceBytes = 256 << 10;
@@ -60,7 +63,7 @@ export function checkDeclaredLength(request: IncomingMessage, context: BodyConte
 /**
  * Reads the whole body; a promise only when there is one.
  *
- * @param keep - Counts a large one; closed with the response.
+ * @param keep - Counts one of more than 64 KB; closed with the response.
  * @throws {PlainFailure} 413, 408. @throws {Refusal} as `keep` says.
  */
 export function readBody(
@@ -121,7 +124,7 @@ class BodyReader {
     this.#size += chunk.length;
     if (this.#size > this.#sizeMax) return this.#finish(tooLarge(this.#size, this.#sizeMax));
     const length = declaredLength(this.#request);
-    const obstacle = this.#size > largeBytes ? this.#count(length ?? this.#size) : undefined;
+    const obstacle = this.#size > countedBytes ? this.#count(length ?? this.#size) : undefined;
     if (obstacle !== undefined) return this.#finish(obstacle);
     if (this.#room !== undefined) chunk.copy(this.#room, at);
     else this.#chunks.push(chunk);
