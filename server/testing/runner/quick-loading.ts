@@ -5,18 +5,23 @@
  * the maps of package.json. What each of the two spares is measured in
  * docs/design/0048-what-keeps-the-house-in-order.md.
  *
- * Where the address that it is loaded by names a file (`?notes=`), what is loaded and read is noted
- * there.
+ * The runner loads it by a line of JavaScript that calls `noteTo` as well (test-file.ts). Had it
+ * the file to note in from an address of its own, no two test files would share what was compiled
+ * of it, and each, and each of its threads, would load the compiler of types for it alone.
  */
 import {enableCompileCache, registerHooks} from 'node:module';
 import {join} from 'node:path';
 import {fileURLToPath, pathToFileURL} from 'node:url';
+import {isMainThread} from 'node:worker_threads';
 import {noteInputs} from './inputs.ts';
+import {trackLightly} from './light-tracking.ts';
 
 const root = join(import.meta.dirname, '../../..');
 // Of a thread; its process was started with it. Servers that it starts have one of their own.
 enableCompileCache(join(root, '.cache/tests'));
 delete process.env['NODE_COMPILE_CACHE'];
+
+if (isMainThread) trackLightly();
 
 const rootUrl = `${pathToFileURL(root).href}/`;
 const packagesUrl = `${rootUrl}node_modules/`;
@@ -31,8 +36,12 @@ function urlOf(specifier: string, importer: string | undefined): string | undefi
   return specifier.startsWith('.') ? new URL(specifier, importer).href : undefined;
 }
 
-const notes = new URL(import.meta.url).searchParams.get('notes');
-const noteSource = notes === null ? undefined : noteInputs(notes, process.cwd());
+let noteSource: ((path: string) => void) | undefined;
+
+/** Has what is loaded and read from now on noted in the file at `path`. */
+export function noteTo(path: string): void {
+  noteSource = noteInputs(path, process.cwd());
+}
 
 registerHooks({
   resolve(specifier, context, next) {

@@ -103,6 +103,40 @@ test('a failure, a file without cases and one that does not load fail the run', 
   assert.equal(status, 1);
 });
 
+test('what a test leaves to its end, and throws in a callback, is that test’s', async () => {
+  const {lines} = await run({
+    'server/tracked.test.ts': `
+      import {after} from 'node:test';
+      const soon = () => new Promise(resolve => setImmediate(resolve));
+      const ended = [];
+      test('ends', async context => {
+        await soon();
+        after(() => ended.push('outer'));
+        await context.test('within', async () => {
+          await soon();
+          after(() => ended.push('inner'));
+        });
+        assert.deepEqual(ended, ['inner']);
+      });
+      test('has ended', () => assert.deepEqual(ended, ['inner', 'outer']));
+      test('throws', async () => {
+        await soon();
+        setTimeout(() => { throw new Error('later'); }, 0);
+        await new Promise(() => {});
+      });
+      test('rejects', async () => {
+        await soon();
+        void Promise.reject(new Error('later'));
+        await new Promise(() => {});
+      });`,
+  });
+  assert.deepEqual(fileLines(lines), ['FAIL server/tracked.test.ts (3 passed, 2 failed)']);
+  assert.deepEqual(lines.slice(-3, -1), [
+    '  server/tracked.test.ts: throws',
+    '  server/tracked.test.ts: rejects',
+  ]);
+});
+
 test('a pattern that names no file, and a scope that there is not, are refused', async () => {
   const {status, lines} = await run({}, ['files', 'server/absent.test.ts']);
   assert.equal(status, 1);

@@ -21,7 +21,7 @@ export interface FileOutcome extends Notes {
   readonly ms: number;
 }
 
-const loaded = pathToFileURL(join(import.meta.dirname, 'quick-loading.ts'));
+const quickLoading = pathToFileURL(join(import.meta.dirname, 'quick-loading.ts'));
 const compiled = join(import.meta.dirname, '../../../.cache/tests');
 
 /**
@@ -34,8 +34,7 @@ export async function runTestFile(root: string, file: string, notes: string): Pr
   const failures: string[] = [];
   const output: string[] = [];
   const path = join(root, file);
-  const loading = new URL(`?${new URLSearchParams({notes})}`, loaded);
-  const execArgv = ['--conditions=source', '--import', loading.href];
+  const execArgv = ['--conditions=source', '--import', loadingUrl(notes)];
   const env = {...process.env, NODE_COMPILE_CACHE: compiled};
   const events = run({files: [path], concurrency: 1, cwd: root, execArgv, env});
   for await (const event of events) {
@@ -60,6 +59,14 @@ export async function runTestFile(root: string, file: string, notes: string): Pr
   }
   const ms = performance.now() - begun;
   return {counts, failures, output: output.join(''), ms, ...readNotes(notes)};
+}
+
+/** The address of a module that loads quick-loading.ts and tells it where to note. */
+function loadingUrl(notes: string): string {
+  const text =
+    `import {noteTo} from ${JSON.stringify(quickLoading.href)};` +
+    `noteTo(${JSON.stringify(notes)});`;
+  return `data:text/javascript,${encodeURIComponent(text)}`;
 }
 
 function isSkipped({skip, todo}: EventData.TestPass | EventData.TestFail): boolean {
