@@ -21,7 +21,7 @@ import {
 
 const limitBytes = 512 * 1024 * 1024;
 const rows = 150_000;
-const rounds = 3;
+const rounds = 2;
 const mixedMillis = 1_000 * Number(process.env['SMALL_MEMORY'] ?? 3);
 const lookMillis = 500;
 

@@ -34,7 +34,7 @@ const seedFirst = Number(process.env['POWER_LOSS_SEED'] ?? 1);
 const seedCount = Number(
   process.env['POWER_LOSS_SEEDS'] ?? (process.env['POWER_LOSS_SEED'] ? 1 : 2),
 );
-const pointCount = Number(process.env['POWER_LOSS_POINTS'] ?? 40);
+const pointCount = Number(process.env['POWER_LOSS_POINTS'] ?? 25);
 const operationCount = 150;
 const bulkBytes = Number(process.env['POWER_LOSS_BULK_BYTES'] ?? 1000);
 const skip = recordingObstacle() ?? false;

@@ -16,7 +16,7 @@ test('every server forms, joins, refuses or says what it waits for, and ends in 
   const met = new Set<Mistake>();
   const traces = new Map<number, string>();
   let ended = 0;
-  for (const seed of [...once, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) {
+  for (const seed of [...once, 1, 2, 3, 4, 5, 6, 7]) {
     const {plan, outcomes, traceHash} = await new OrderWorld(seed).run();
     traces.set(seed, traceHash);
     for (const {mistake} of plan.servers) met.add(mistake);

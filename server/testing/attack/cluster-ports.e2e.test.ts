@@ -18,7 +18,7 @@ import {untilLed} from '../cluster/cluster-system.ts';
 import {startSvcCluster} from '../cluster/svc-cluster.ts';
 import {eventually} from '../time/eventually.ts';
 
-const floodMillis = 1_000 * Number(process.env['SECONDS'] ?? 6);
+const floodMillis = 1_000 * Number(process.env['SECONDS'] ?? 4);
 /** Connections that are open at once, at each member. */
 const atOnce = 350;
 const growthBytesMax = 200 << 20;

@@ -11,7 +11,7 @@ import type {SvcCluster} from '../cluster/svc-cluster.ts';
 const writers = 8;
 const answerMillisMax = 5_000;
 /** They are there all the time, and leave processors to what is tested. */
-const pauseMillis = 5;
+const pauseMillis = 15;
 
 /** Makes the database `d` that writers write to, where numbers are unique. */
 export async function prepareNumbers(of: SvcCluster): Promise<void> {

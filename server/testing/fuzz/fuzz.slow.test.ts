@@ -10,7 +10,7 @@ import {mcpFuzzer} from './fuzz-mcp.ts';
 import {recordFuzzer} from './fuzz-record.ts';
 import {sqlFuzzer} from './fuzz-sql.ts';
 
-const millisecondsEach = 4_000;
+const millisecondsEach = 2_500;
 
 /** Others are for `make fuzz`: what fails here fails again. */
 const seed = Number(process.env['SEED'] || 1);

@@ -22,10 +22,18 @@ const core = join(here, '../../../raft');
 const trialMsMax = 90_000;
 
 export async function tryMutant(options: TrialOptions): Promise<Trial> {
+  return {byTests: await failsTests(options), byWorlds: await failsWorlds(options)};
+}
+
+/** Whether a test of the core notices it. */
+export function failsTests(options: TrialOptions): Promise<boolean> {
   const tests = globSync(join(core, '*.test.ts'));
-  const byTests = await fails(options, ['--test', '--test-isolation=none', ...tests]);
-  const byWorlds = await fails(options, [join(here, 'testing-mutant-worlds.ts')]);
-  return {byTests, byWorlds};
+  return fails(options, ['--test', '--test-isolation=none', ...tests]);
+}
+
+/** Whether one of the simulated worlds notices it. */
+export function failsWorlds(options: TrialOptions): Promise<boolean> {
+  return fails(options, [join(here, 'testing-mutant-worlds.ts')]);
 }
 
 function fails({mutant, worlds}: TrialOptions, args: readonly string[]): Promise<boolean> {
