@@ -1,9 +1,9 @@
 /**
  * Notes what the outcome of a test file depends on, while it runs: the sources that are loaded, the
  * paths that are read, listed or looked for, and the variables of the environment that are asked
- * for. Each is a line of a file. A process that walks the repository notes `wholeTree`, and one
- * that starts programs or walks elsewhere `everything`: what it depends on cannot be told. The last
- * line says what it took of processors.
+ * for. Each is a line of a file. A process that walks the repository notes `wholeTree`, one that
+ * asks which variables there are `variableNames`, and one that starts programs or walks elsewhere
+ * `everything`: what it depends on cannot be told. The last line says what it took of processors.
  *
  * What npm installed is left out, as the lock file stands for it, and so are temporary files, which
  * a test made itself. Threads note what they read as their process does.
@@ -32,6 +32,9 @@ const reading = (
 ).split(' ');
 const starting = ['exec', 'execFile', 'fork', 'spawn'];
 const systemFolders = ['/dev/', '/proc/', '/sys/'];
+
+/** The line that stands for the names of all variables. */
+export const variableNames = variableSign;
 
 const timeSign = '=';
 
@@ -151,7 +154,7 @@ function watchedEnvironment(note: (input: string) => void): NodeJS.ProcessEnv {
       return Reflect.has(variables, name);
     },
     ownKeys: variables => {
-      note(everything);
+      note(variableNames);
       return Reflect.ownKeys(variables);
     },
   });

@@ -6,7 +6,7 @@ import {tmpdir} from 'node:os';
 import {dirname, join} from 'node:path';
 import {after, test} from 'node:test';
 import {eventually} from '../time/eventually.ts';
-import {everything, wholeTree} from './inputs.ts';
+import {everything, variableNames, wholeTree} from './inputs.ts';
 import {Passes, passesPath} from './passes.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-passes-'));
@@ -61,4 +61,17 @@ test('a walk depends on every file that git does not pass over', async () => {
   assert.deepEqual(found(root, 'walks'), ['walks']);
   await written(join(root, 'b.txt'), 'b');
   assert.deepEqual(found(root, 'walks'), []);
+});
+
+test('who asks which variables there are depends on their names', async () => {
+  const root = join(base, 'named');
+  await written(join(root, 'a.txt'), 'a');
+  remember(root, {names: [variableNames]});
+  assert.deepEqual(found(root, 'names'), ['names']);
+  process.env['SVC_ONE_MORE'] = '';
+  try {
+    assert.deepEqual(found(root, 'names'), []);
+  } finally {
+    delete process.env['SVC_ONE_MORE'];
+  }
 });

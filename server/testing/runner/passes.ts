@@ -12,7 +12,7 @@ import {spawnSync} from 'node:child_process';
 import {createHash, randomUUID} from 'node:crypto';
 import {mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync} from 'node:fs';
 import {dirname, join, relative} from 'node:path';
-import {everything, variableSign, wholeTree} from './inputs.ts';
+import {everything, variableNames, variableSign, wholeTree} from './inputs.ts';
 
 export interface Pass {
   readonly cases: number;
@@ -128,6 +128,7 @@ export class Passes {
 
   #stateNow(input: string): string {
     if (input === wholeTree) return stateOfTree(this.#root);
+    if (input === variableNames) return digestOf(Object.keys(process.env).sort());
     return input.startsWith(variableSign)
       ? (process.env[input.slice(variableSign.length)] ?? absent)
       : stateOfPath(join(this.#root, input), !input.startsWith('../'));

@@ -160,6 +160,8 @@ test('a check leaves out what has passed, until something that it depends on cha
     'server/looks.test.ts': `import {existsSync} from 'node:fs';
       test('looks', () => assert.ok(!existsSync('server/absent.txt')));`,
     'server/asks.test.ts': "test('asks', () => assert.notEqual(process.env.ANSWER, '43'));",
+    'server/names.test.ts': `
+      test('names', () => assert.ok(!Object.keys(process.env).includes('ANSWER')));`,
     'server/thread.ts': "import './sum.ts';",
     'server/threads.test.ts': `import {once} from 'node:events';
       import {Worker} from 'node:worker_threads';
@@ -174,7 +176,7 @@ test('a check leaves out what has passed, until something that it depends on cha
     return fileLines(lines).map(line => /server\/(\w+)/.exec(line)?.[1] ?? line);
   };
   const always = ['fails', 'spawns'];
-  const every = ['asks', 'fails', 'lists', 'loads', 'looks', 'reads', 'spawns', 'threads'];
+  const every = ['asks', 'fails', 'lists', 'loads', 'looks', 'names', 'reads', 'spawns', 'threads'];
   assert.deepEqual((await ran()).toSorted(), every);
   assert.deepEqual((await ran()).toSorted(), always);
   repository.write({'server/sum.ts': `${asserts} // Still.`});
@@ -189,6 +191,6 @@ test('a check leaves out what has passed, until something that it depends on cha
     'ok   server/lists.test.ts (1 passed)',
     'ok   server/spawns.test.ts (1 passed)',
   ]);
-  assert.match(lines.at(-2) ?? '', /^4 files ran; 4 with 4 cases passed before, the first at /);
+  assert.match(lines.at(-2) ?? '', /^4 files ran; 5 with 5 cases passed before, the first at /);
   assert.deepEqual((await ran()).toSorted(), ['looks', ...always].toSorted());
 });
