@@ -2,8 +2,9 @@
  * Notes what the outcome of a test file depends on, while it runs: the sources that are loaded, the
  * paths that are read, listed or looked for, and the variables of the environment that are asked
  * for. Each is a line of a file. A process that walks the repository notes `wholeTree`, one that
- * asks which variables there are `variableNames`, and one that starts programs or walks elsewhere
- * `everything`: what it depends on cannot be told. The last line says what it took of processors.
+ * asks which variables there are `variableNames`, one that walks a folder elsewhere the folder with
+ * `walkedEnd`, and one that starts programs `everything`: what it depends on cannot be told. The
+ * last line says what it took of processors.
  *
  * What npm installed is left out, as the lock file stands for it, and so are temporary files, which
  * a test made itself. Threads note what they read as their process does.
@@ -33,8 +34,11 @@ const reading = (
 const starting = ['exec', 'execFile', 'fork', 'spawn'];
 const systemFolders = ['/dev/', '/proc/', '/sys/'];
 
+/** Ends the line of a folder elsewhere that is walked: it stands for all that lies in it. */
+export const walkedEnd = '/**';
+
 /** The line that stands for the names of all variables. */
-export const variableNames = variableSign;
+export const variableNames = '$*';
 
 const timeSign = '=';
 
@@ -79,7 +83,7 @@ export function noteInputs(to: string, root: string): (path: string) => void {
     if (!isOwn(path)) note(path);
   };
   const noteWalk = (folder: string): void => {
-    if (!isOwn(folder)) note(`${folder}/`.startsWith(within) ? wholeTree : everything);
+    if (!isOwn(folder)) note(`${folder}/`.startsWith(within) ? wholeTree : folder + walkedEnd);
   };
   const noteRead = (path: unknown, options: unknown): void => {
     const text = path instanceof URL ? fileURLToPath(path) : path;

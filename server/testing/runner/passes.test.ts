@@ -6,7 +6,7 @@ import {tmpdir} from 'node:os';
 import {dirname, join} from 'node:path';
 import {after, test} from 'node:test';
 import {eventually} from '../time/eventually.ts';
-import {everything, variableNames, wholeTree} from './inputs.ts';
+import {everything, variableNames, walkedEnd, wholeTree} from './inputs.ts';
 import {Passes, passesPath} from './passes.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-passes-'));
@@ -74,4 +74,17 @@ test('who asks which variables there are depends on their names', async () => {
   } finally {
     delete process.env['SVC_ONE_MORE'];
   }
+});
+
+test('a walk elsewhere depends on what lies there', async () => {
+  const [root, beside] = [join(base, 'walker/own'), join(base, 'walker/beside')];
+  await written(join(root, 'a.txt'), 'a');
+  await written(join(beside, 'in/b.txt'), 'b');
+  remember(root, {walks: [beside + walkedEnd]});
+  assert.deepEqual(found(root, 'walks'), ['walks']);
+  await written(join(beside, 'in/b.txt'), 'more');
+  assert.deepEqual(found(root, 'walks'), []);
+  remember(root, {walks: [beside + walkedEnd]});
+  await written(join(beside, 'in/c.txt'), 'c');
+  assert.deepEqual(found(root, 'walks'), []);
 });

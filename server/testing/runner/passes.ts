@@ -10,9 +10,17 @@
  */
 import {spawnSync} from 'node:child_process';
 import {createHash, randomUUID} from 'node:crypto';
-import {mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync} from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import {dirname, join, relative} from 'node:path';
-import {everything, variableNames, variableSign, wholeTree} from './inputs.ts';
+import {everything, variableNames, variableSign, walkedEnd, wholeTree} from './inputs.ts';
 
 export interface Pass {
   readonly cases: number;
@@ -128,14 +136,23 @@ export class Passes {
 
   #stateNow(input: string): string {
     if (input === wholeTree) return stateOfTree(this.#root);
+    if (input.endsWith(walkedEnd)) return stateOfFolder(this.#folderOf(input));
     if (input === variableNames) return digestOf(Object.keys(process.env).sort());
     return input.startsWith(variableSign)
       ? (process.env[input.slice(variableSign.length)] ?? absent)
       : stateOfPath(join(this.#root, input), !input.startsWith('../'));
   }
 
+  #folderOf(walked: string): string {
+    return join(this.#root, walked.slice(0, -walkedEnd.length));
+  }
+
   #changedSince(input: string): boolean {
     if (input.startsWith(variableSign)) return false;
+    if (input !== wholeTree && input.endsWith(walkedEnd)) {
+      const folder = this.#folderOf(input);
+      return pathsIn(folder).some(path => this.#changedSince(relative(this.#root, path)));
+    }
     if (input === wholeTree) return filesIn(this.#root).some(path => this.#changedSince(path));
     const stat = statSync(join(this.#root, input), {throwIfNoEntry: false});
     return stat !== undefined && Math.max(stat.mtimeMs, stat.ctimeMs) >= this.#begunAt;
@@ -147,6 +164,17 @@ function stateOfTree(root: string): string {
   const files = filesIn(root);
   if (files.length === 0) return randomUUID();
   return digestOf(files.flatMap(path => [path, stateOfPath(join(root, path), true)]));
+}
+
+/** Where everything in a folder outside the repository lies, what it holds, and of which age. */
+function stateOfFolder(folder: string): string {
+  return digestOf(pathsIn(folder).flatMap(path => [path, stateOfPath(path, false)]));
+}
+
+function pathsIn(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder, {recursive: true, encoding: 'utf8'});
+  return names.sort().map(name => join(folder, name));
 }
 
 function filesIn(root: string): readonly string[] {
