@@ -64,7 +64,7 @@ export class Budget {
   #memoryBytesPeak = 0;
   #bytesToHeapLook = bytesPerHeapLook;
   #moves: (() => boolean) | undefined;
-  /** What the thread had worked when the slice was found to be used up. */
+  /** How long the thread had worked when the slice was found to be used up. */
   #workedAtEnd: number | undefined;
 
   constructor(clock: Clock, limits: BudgetLimits, cancellation?: Cancellation) {

@@ -11,8 +11,9 @@
  *     writes       a        b        a        c
  *     floor                 2: entries 3 and 4 are held
  *
- * Of a transaction whose snapshot is as of 2, "a unchanged" is broken by 3, "b unchanged" holds,
- * and "c unchanged" is broken by 4 although that is not durable yet. One as of 1 is `expired`.
+ * A transaction may have a snapshot as of 2: then "a unchanged" is broken by 3, "b unchanged"
+ * holds, and "c unchanged" is broken by 4 although that is not durable yet. A snapshot as of 1 is
+ * `expired`.
  *
  * Invariant T3: a precondition that was broken by an entry behind its snapshot is never accepted.
  */

@@ -7,11 +7,11 @@ import type {Progress} from '#server/backup/backups.ts';
 import {Pace, type PaceMoment} from '#server/backup/pace.ts';
 import {readArchive} from '#server/backup/read-archive.ts';
 import {type ArchiveWritten, writeArchive} from '#server/backup/write-archive.ts';
+import {threadCpuMs} from '#server/platform/real/clock.ts';
 import {type ArchiveNews, type ArchiveWork, sentFailure} from './archive-messages.ts';
 import {toldBusyShare} from './busy-share.ts';
 import {DeflateThreads} from './deflate-threads.ts';
 import {lowerPriority} from '../threads/priority.ts';
-import {threadCpuMs} from '#server/platform/real/clock.ts';
 
 const port = parentPort;
 assert(port !== null, 'the thread of an archive is a thread');

@@ -2,8 +2,8 @@
 import {parentPort} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import {deflatePiece, type Piece} from '#server/backup/archive/deflated-pieces.ts';
-import {lowerPriority} from '../threads/priority.ts';
 import {threadCpuMs} from '#server/platform/real/clock.ts';
+import {lowerPriority} from '../threads/priority.ts';
 import type {DeflatedPiece} from './archive-messages.ts';
 
 const port = parentPort;
