@@ -50,8 +50,8 @@ test: rocksdb ## run every test: types, lint, format, structure, unit to end-to-
 alone: $(INSTALLED) ## run the quick tests in a clone with nothing beside it
 	exec $(RUN) server/testing/alone.ts
 
-check: $(INSTALLED) ## run the quick tests that a change may concern, and the gates: while editing
-	exec $(RUN) server/testing/run-tests.ts quick
+check: $(INSTALLED) ## run the quick tests that a change may concern, the nearest first, and the gates: while editing; SECONDS=50
+	exec $(RUN) server/testing/run-tests.ts check $(or $(SECONDS),50)
 
 docs: $(INSTALLED) ## write the pages of docs/ that are made from tables of the code
 	exec $(RUN) server/testing/documents/write-manual.ts

@@ -5,6 +5,8 @@
  * A gate (types, lint, ...) counts as one case. `quick` leaves out the files that end in
  * .e2e.test.ts or .slow.test.ts, but for the ones that further patterns name, and the files and
  * gates that have passed with all that they read as it is now (runner/passes.ts); it says which.
+ * `check` is `quick` with the tests that read least first, which are the nearest to what has
+ * changed: after so many seconds it begins no other file, and the next check goes on with the rest.
  * `files` runs the files that patterns name, and no gate. `all` runs everything.
  */
 import {spawn} from 'node:child_process';
@@ -21,7 +23,7 @@ import {type Pass, Passes} from './runner/passes.ts';
 import {inPlaces} from './runner/places.ts';
 import {type FileOutcome, runTestFile} from './runner/test-file.ts';
 
-type Scope = 'all' | 'quick' | 'files';
+type Scope = 'all' | 'quick' | 'check' | 'files';
 
 /** The working directory: make runs this in the repository, its test in a folder of its own. */
 const root = process.cwd();
@@ -38,32 +40,46 @@ const say = (line: string): void => console.log(line);
 
 async function main(scope = '', patterns: readonly string[]): Promise<number> {
   const busy = Number(process.env['BUSY'] || 0);
-  const isComplete = {all: patterns.length === 0, quick: true, files: patterns.length > 0};
+  const isComplete = {
+    all: patterns.length === 0,
+    quick: true,
+    check: patterns.length === 1 && Number(patterns[0]) >= 0,
+    files: patterns.length > 0,
+  };
   if (!isScope(scope) || !isComplete[scope]) {
-    console.error('usage: run-tests.ts all | quick [PATTERN...] | files PATTERN...');
+    console.error(
+      'usage: run-tests.ts all | quick [PATTERN...] | check SECONDS | files PATTERN...',
+    );
     return 2;
   }
   if (!Number.isInteger(busy) || busy < 0 || busy > 64) {
     console.error('BUSY must be a number of busy loops, at most 64');
     return 2;
   }
-  const files = filesOf(scope, patterns);
+  const isCheck = scope === 'check';
+  const files = filesOf(scope, isCheck ? [] : patterns);
   const passes = new Passes(root);
-  const remembered = scope === 'quick' ? passesOf(files, passes) : new Map<string, Pass>();
+  const remembers = isCheck || scope === 'quick';
+  const remembered = remembers ? passesOf(files, passes) : new Map<string, Pass>();
   using _busy = busyLoops(busy);
-  const left = files.filter(file => !remembered.has(file));
-  const outcomes = await runAll(gatesFor(scope, passes), left, passes);
+  const due = files.filter(file => !remembered.has(file));
+  if (isCheck) due.sort((one, other) => passes.inputsOf(one) - passes.inputsOf(other));
+  const secondsMax = isCheck ? Number(patterns[0]) : Infinity;
+  const {outcomes, left} = await runAll(gatesFor(scope, passes), due, passes, secondsMax);
   passes.write();
   const failures = outcomes.flatMap(({failures: names}) => names);
   if (failures.length > 0) say(`\nfailed:\n${failures.map(name => `  ${name}`).join('\n')}`);
-  if (remembered.size > 0) say(rememberedLine(left.length, [...remembered.values()]));
+  if (remembered.size > 0) say(rememberedLine(due.length - left, [...remembered.values()]));
+  if (left > 0) {
+    say(`${left} files were left after ${secondsMax} s: make check goes on with them`);
+  }
   const total = sumOf(outcomes.map(({counts}) => counts));
   say(closingLine(total));
   return total.failed === 0 ? 0 : 1;
 }
 
 function isScope(scope: string): scope is Scope {
-  return scope === 'all' || scope === 'quick' || scope === 'files';
+  return scope === 'all' || scope === 'quick' || scope === 'check' || scope === 'files';
 }
 
 /** The slow ones first: no long one is left over at the end, for one processor alone. */
@@ -81,7 +97,7 @@ function filesOf(scope: Scope, patterns: readonly string[]): readonly string[] {
     }),
   );
   const wanted = all.filter(
-    file => scope === 'all' || named.has(file) || (scope === 'quick' && !isSlow(file)),
+    file => scope === 'all' || named.has(file) || (scope !== 'files' && !isSlow(file)),
   );
   return wanted.sort(
     (one, other) => Number(isSlow(other)) - Number(isSlow(one)) || (one < other ? -1 : 1),
@@ -126,13 +142,15 @@ interface Outcome {
 
 /**
  * Runs gates and files, several at once: first the gate that builds what servers are started from,
- * then the others, and files as places become free. Answers the outcomes in the order given.
+ * then the others, and files as places become free, but none later than `secondsMax` after this
+ * process began. Answers the outcomes in the order given, and how many files are left.
  */
 async function runAll(
   [build, ...gates]: readonly Gate[],
   files: readonly string[],
   passes: Passes,
-): Promise<readonly Outcome[]> {
+  secondsMax: number,
+): Promise<{readonly outcomes: readonly Outcome[]; readonly left: number}> {
   const outcomes: (Outcome | undefined)[] = [build && (await runGate(build))];
   const folder = mkdtempSync(join(tmpdir(), 'svc-tests-'));
   const overdue = new OverdueFiles({say});
@@ -155,11 +173,14 @@ async function runAll(
   const work = [
     ...gates.map(gate => () => judge(gate)),
     ...files.map((file, at) => () => runFile(file, join(folder, String(at)))),
-  ].entries();
+  ];
+  let begun = 0;
   const next = (): Promise<void> | undefined => {
-    const {value, done} = work.next();
-    if (done === true) return undefined;
-    const [place, run] = value;
+    const place = begun;
+    const isLate = place >= gates.length && performance.now() > secondsMax * 1_000;
+    const run = isLate ? undefined : work[place];
+    if (run === undefined) return undefined;
+    begun += 1;
     return run().then(outcome => {
       outcomes[place + 1] = outcome;
     });
@@ -169,7 +190,7 @@ async function runAll(
   } finally {
     rmSync(folder, {recursive: true, force: true});
   }
-  return outcomes.filter(outcome => outcome !== undefined);
+  return {outcomes: outcomes.filter(outcome => outcome !== undefined), left: work.length - begun};
 }
 
 /** Runs one gate; its output is shown when it fails. */

@@ -47,6 +47,8 @@ test('what is remembered holds in a copy, but for neighbours that are missing', 
   assert.deepEqual(found(there, 'inside', 'beside', 'unknown'), ['inside']);
   await written(join(there, 'a.txt'), 'b');
   assert.deepEqual(found(there, 'inside'), []);
+  const counts = ['inside', 'beside', 'unknown'].map(name => new Passes(there).inputsOf(name));
+  assert.deepEqual(counts, [1, 2, 0], 'how much each has read, whatever has changed');
 });
 
 test('a walk depends on every file that git does not pass over', async () => {

@@ -72,6 +72,11 @@ export class Passes {
     return pass && this.#digest(pass.inputs) === pass.digest ? pass : undefined;
   }
 
+  /** How many inputs `file` had when it passed last; 0 when that is not known. */
+  inputsOf(file: string): number {
+    return this.#passes.get(file)?.inputs.length ?? 0;
+  }
+
   /** Takes in that `file` has passed now, and what it noted as its inputs. */
   add(file: string, cases: number, noted: readonly string[]): void {
     this.#passes.delete(file);

@@ -194,3 +194,17 @@ test('a check leaves out what has passed, until something that it depends on cha
   assert.match(lines.at(-2) ?? '', /^4 files ran; 5 with 5 cases passed before, the first at /);
   assert.deepEqual((await ran()).toSorted(), ['looks', ...always].toSorted());
 });
+
+test('a check begins no file after its seconds, and the next goes on', async () => {
+  using repository = new Repository();
+  repository.write({
+    'server/one.test.ts': "test('one', () => {});",
+    'server/two.test.ts': "test('two', () => {});",
+    'server/other.slow.test.ts': "test('other', () => {});",
+  });
+  const late = await repository.run(['check', '0']);
+  assert.deepEqual(fileLines(late.lines), []);
+  assert.equal(late.lines.at(-2), '2 files were left after 0 s: make check goes on with them');
+  assert.equal(fileLines((await repository.run(['check', '60'])).lines).length, 2);
+  assert.equal((await repository.run(['check', 'soon'])).status, 2);
+});
