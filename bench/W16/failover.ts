@@ -20,7 +20,8 @@ import {
 import type {Gate, Report} from '../report.ts';
 import type {BenchOptions} from '../bench-options.ts';
 
-interface Side {
+/** A cluster and how it is written to and asked to hand over. */
+export interface Side {
   readonly label: string;
   readonly cluster: ClusterSystem;
   connect(member: Member, timeoutMillis: number): Client;
@@ -62,7 +63,7 @@ export async function failover(report: Report, options: BenchOptions): Promise<v
   }
 }
 
-function svcSide(cluster: SvcCluster): Side {
+export function svcSide(cluster: SvcCluster): Side {
   return {
     label: 'svc',
     cluster,
@@ -109,11 +110,7 @@ async function warm(ours: Side, theirs: Side, {seconds}: BenchOptions): Promise<
 }
 
 async function killed(report: Report, options: BenchOptions, ours: Side, theirs: Side) {
-  const kill = async (leader: Member): Promise<void> => leader.process.kill();
-  const mend = async ({process}: Member): Promise<void> => process.start();
-  const [mine, peers] = await alternately(options.rounds, ours, theirs, side =>
-    gap(side, kill, mend),
-  );
+  const [mine, peers] = await alternately(options.rounds, ours, theirs, killedGap);
   add(report, 'leader killed', mine, peers, {at: 'most', bound: 0.15});
   report.add({
     class: 'W16',
@@ -186,6 +183,12 @@ async function alternately(
   return found;
 }
 
+/** Milliseconds from the leader's kill to the first accepted write; it is started again then. */
+export function killedGap(side: Side): Promise<number> {
+  const kill = async (leader: Member): Promise<void> => leader.process.kill();
+  return gap(side, kill, async ({process}) => process.start());
+}
+
 /** Milliseconds from the leader's end to the first accepted write at a survivor. */
 async function gap(
   side: Side,
@@ -235,7 +238,7 @@ async function untilWritten(side: Side, client: Client): Promise<void> {
 }
 
 /** The longest time without an acknowledged write while the leader hands over under load. */
-async function handOverGap(side: Side): Promise<number> {
+export async function handOverGap(side: Side): Promise<number> {
   const leader = await untilLed(side.cluster);
   const {members} = side.cluster;
   const clients = Array.from({length: writers}, (_, index) =>

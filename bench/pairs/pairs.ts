@@ -1,7 +1,7 @@
 /**
  * Two checkouts of Svc beside each other, what is changed against what was before: point reads,
- * durable inserts, a bulk load, hops, ranges and scans, starts, and durable inserts on three
- * members.
+ * durable inserts, a bulk load, hops, ranges and scans, starts, and three members: durable inserts,
+ * and how long no write is accepted when their leader is killed or hands over.
  *
  * `make bench CLASS=pairs BASE=../before`; the other checkout has its packages and was built. Both
  * servers run at once and are driven in turns, each round in the other order, so that a machine
@@ -11,12 +11,14 @@ import assert from 'node:assert/strict';
 import {existsSync, rmSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {temporaryRoot} from '#server/testing/worlds/server-process.ts';
+import type {SvcCluster} from '#server/testing/cluster/svc-cluster.ts';
 import {startSvcBench, SvcPuts} from '../peers/clusters.ts';
 import {startSvc} from '../peers/svc.ts';
 import {measure, prepare, type Target} from '../peers/target.ts';
 import {memoryOf, warmUp} from '../processes.ts';
 import type {Report} from '../report.ts';
 import type {BenchOptions} from '../bench-options.ts';
+import {handOverGap, killedGap, svcSide} from '../W16/failover.ts';
 import {largerReads} from './larger-reads.ts';
 import {add, inTurns, type Pair, type Side} from './turns.ts';
 
@@ -228,5 +230,29 @@ async function replicated(report: Report, options: BenchOptions, program: string
     // The first to be warmed up has rested since, and given memory and compiled code back.
     await inTurns(warmRounds, sides);
     add(report, point, 'ops/s', before, await inTurns(options.rounds, sides));
+  }
+  await failovers(report, options, cluster, other);
+}
+
+/** Single gaps scatter by a third, and a round of them takes two seconds. */
+const gapsOfRound = 3;
+
+async function failovers(
+  report: Report,
+  {rounds}: BenchOptions,
+  ours: SvcCluster,
+  theirs: SvcCluster,
+): Promise<void> {
+  for (const [point, gap] of [
+    ['W16, leader killed', killedGap],
+    ['W16, planned step-down', handOverGap],
+  ] as const) {
+    const side = (cluster: SvcCluster): Side<number> => {
+      const system = svcSide(cluster);
+      return {round: () => gap(system)};
+    };
+    const sides = {ours: side(ours), theirs: side(theirs)};
+    await inTurns(1, sides);
+    add(report, point, 'ms', before, await inTurns(gapsOfRound * rounds, sides));
   }
 }
