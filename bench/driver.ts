@@ -23,7 +23,7 @@ export interface Job {
   /** The body is `before`, a number, `after`. */
   readonly before: string;
   readonly after: string;
-  /** With `rows`, so many numbers each followed by `each`, separated by commas, stand between. */
+  /** Puts `count` numbers between them, each followed by `each`, separated by commas. */
   readonly rows?: {readonly count: number; readonly each: string};
   /** `random`: below `count`; `sequence`: client c counts from `start + c * stride`. */
   readonly numbers:

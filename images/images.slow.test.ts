@@ -44,7 +44,7 @@ const architecture: Machine['architecture'] = process.arch === 'arm64' ? 'arm64'
 const machine = {root, architecture};
 const release = {version: '1.2.3', revision: 'abc', created: new Date('2026-11-01T00:00:00Z')};
 
-/** On its way, in bytes. */
+/** The most that a pull of each image transfers, in bytes. */
 const largest: Readonly<Record<string, number>> = {server: 60e6, operator: 55e6};
 
 /** Layers of the images that were built, so that what they share is compressed once. */

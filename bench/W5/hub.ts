@@ -53,7 +53,7 @@ export async function hubEdges(report: Report): Promise<void> {
   }
 }
 
-/** At the hub, beside an edge between two vertices that have few. */
+/** Compares single inserts at the hub, beside an edge between two vertices that have few. */
 async function singleInserts(report: Report, {client}: Target): Promise<void> {
   const times = {hub: [] as number[], spoke: [] as number[]};
   for (let at = 0; at < inserts; at += 1) {

@@ -11,7 +11,7 @@ export interface Target {
   readonly label: string;
   readonly client: Client;
   readonly pid: number;
-  /** From the start of the process to ready. */
+  /** How long it took from the start of the process to ready. */
   readonly readyMillis: number;
   /** What every job against it says. */
   readonly address: Pick<Job, 'host' | 'port' | 'authorization'>;

@@ -18,7 +18,7 @@ const vectorBytes = 512;
 const vectorsMax = 200_000;
 /** Besides the vectors a server may take so much. */
 const otherBytes = 150e6;
-/** After so long without a request a server is idle. */
+/** A server is idle after so long without a request. */
 const idleMillis = 40_000;
 
 /** Resident memory, loaded and idle, as a share of what is allowed: raw vectors x 1.6 + 150 MB. */
@@ -51,7 +51,7 @@ export async function vectorMemory(report: Report, {megabytes}: BenchOptions): P
 
 const documentsMax = 50_000;
 
-/** From the start of the process to ready, with all three kinds of search index. */
+/** How long a start takes to ready, with all three kinds of search index. */
 export async function searchRestart(
   report: Report,
   {megabytes, rounds}: BenchOptions,

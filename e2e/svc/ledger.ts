@@ -12,7 +12,7 @@ import {RefusedByServer, type ServerClient} from './server-client.ts';
 
 export interface Books {
   readonly acknowledged: number;
-  /** Between two acknowledgements, of whichever writer. */
+  /** The longest time between two acknowledgements, of whichever writer. */
   readonly longestGapMs: number;
   /** Attempts that were refused or broke off. */
   readonly repeated: number;

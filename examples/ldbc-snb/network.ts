@@ -5,7 +5,7 @@
  */
 import {type Cells, cell, type DataSet, numberCell} from './data-set.ts';
 
-/** From one id to the ids at the other end, several times the same when the table says so. */
+/** Leads from one id to the ids at the other end, several times the same when the table says so. */
 export type Adjacency = ReadonlyMap<number, readonly number[]>;
 
 export interface Person {

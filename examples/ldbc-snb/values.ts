@@ -36,7 +36,7 @@ export interface Values {
   readonly countryY: string;
   readonly firstDate: number;
   readonly allDays: number;
-  /** From the 21st of it the most friends of friends were born. */
+  /** The most friends of friends were born from its 21st on. */
   readonly month: number;
 }
 

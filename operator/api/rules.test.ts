@@ -31,7 +31,7 @@ const environment = new Environment({unlistedVariablesAreDyn: true})
     BigInt(Math.sign(a.value - b.value)),
   );
 
-/** As CEL sees JSON: whole numbers are ints. */
+/** JSON as CEL sees it: whole numbers are ints. */
 function celValue(value: unknown): unknown {
   if (typeof value === 'number') return BigInt(value);
   if (Array.isArray(value)) return value.map(celValue);

@@ -1,5 +1,5 @@
 /**
- * As much of DER (X.690) as certificates are written in. Values are bytes, put together from the
+ * The part of DER (X.690) that certificates are written in. Values are bytes, put together from the
  * inside out.
  */
 

@@ -17,7 +17,7 @@ import type {Operator} from './operator.ts';
 export interface Metrics extends Figures {
   /** Answers `/metrics`. */
   answer(request: IncomingMessage, response: ServerResponse): void;
-  /** From now on the gauges speak of this operator. */
+  /** Makes the gauges speak of this operator from now on. */
   observe(operator: Operator): void;
 }
 

@@ -34,7 +34,7 @@ export interface BackupObservation {
 
 export interface BackupDecision {
   readonly spec: BackupSpec | undefined;
-  /** To be asked for now: the status with them under way is written first. */
+  /** What is to be asked for now: the status with them under way is written first. */
   readonly begin: readonly string[];
   /** Runs under way that nobody waits for: their archives are looked up. */
   readonly lookUp: readonly DatabaseRun[];

@@ -33,7 +33,7 @@ export class KeyQueue {
   readonly #options: KeyQueueOptions;
   readonly #bucket: TokenBucket;
   readonly #queue: Record<Priority, Key[]> = {high: [], low: []};
-  /** To be worked on: in the queue, or in work and to come again. */
+  /** Keys that are to be worked on: in the queue, or in work and to come again. */
   readonly #dirty = new Map<Key, Priority>();
   readonly #processing = new Set<Key>();
   readonly #failures = new Map<Key, number>();

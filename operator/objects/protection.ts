@@ -14,7 +14,7 @@ export function quorumOf(voters: number): number {
 }
 
 /**
- * As many members may be away as the quorum allows; undefined for a cluster of one, which could
+ * Lets as many members be away as the quorum allows; undefined for a cluster of one, which could
  * never be drained. Pods that are not ready may always go: they hold nothing up.
  */
 export function disruptionBudget(cluster: SvcCluster, replicas: number): KubeObject | undefined {

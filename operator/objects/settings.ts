@@ -111,7 +111,7 @@ function isDynamic(key: string): boolean {
   return settingRow(key)?.dynamic === true;
 }
 
-/** As a server command writes it; for a setting that the spec no longer holds. */
+/** The default as a server command writes it, for a setting that the spec no longer holds. */
 export function defaultOf(key: string): string | undefined {
   const row = settingRow(key);
   if (row === undefined || row.type === 'ports') return undefined;

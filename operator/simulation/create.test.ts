@@ -1,4 +1,4 @@
-/** From a resource that a person wrote to a cluster that takes writes. */
+/** The way from a resource that a person wrote to a cluster that takes writes. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {OperatorWorld} from './operator-world.ts';

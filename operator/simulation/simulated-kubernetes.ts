@@ -322,7 +322,7 @@ function troubleOf(pod: KubeObject): Trouble | undefined {
   return undefined;
 }
 
-/** As the API server stores what was written as text. */
+/** What the API server stores of what was written as text. */
 function secretData(object: KubeObject): KubeObject {
   const {stringData, ...rest} = object;
   if (stringData === undefined) return object;

@@ -35,7 +35,7 @@ interface RunningServer {
   readonly claimUid: string;
   /** The claim with archives that it has in the place of its own. */
   readonly archiveClaim: string | undefined;
-  /** As it read them at its start. */
+  /** What it read at its start. */
   readonly tokens: readonly string[];
   readonly startedMs: number;
 }
@@ -159,7 +159,7 @@ export class SimulatedServers implements ServerAdmin {
     return this.#volumeOf(peerId)?.settings ?? {};
   }
 
-  /** As `/ready` answers. */
+  /** Whether `/ready` answers that it is. */
   isReady(peerId: string): boolean {
     const group = this.#groupOf(peerId);
     const peer = group?.peers.get(peerId);

@@ -247,7 +247,7 @@ function zipOf(entries: readonly HostileEntry[]): Buffer {
 
 const good: HostileEntry = {name: '000010.sst', bytes: Buffer.from('ten '.repeat(1_000))};
 
-/** With a manifest that lists what is there, so that nothing else is wrong. */
+/** Writes a manifest that lists what is there, so that nothing else is wrong. */
 function listed(entries: readonly HostileEntry[], changes: Partial<ArchivedFile> = {}): Buffer {
   const files = entries.map(({name, bytes}) => ({
     name,
@@ -363,7 +363,7 @@ test('refused: more than there is room for', async () => {
   assert.deepEqual(readdirSync(target), []);
 });
 
-/** As a refusal; whatever was begun lies in the one directory alone. */
+/** Expects a refusal; whatever was begun lies in the one directory alone. */
 async function refused(path: string, expected: RegExp, password?: string): Promise<void> {
   const parent = directory();
   const target = join(parent, 'target');

@@ -12,7 +12,7 @@ interface Field {
   readonly path: readonly string[];
   readonly values: readonly [unknown, unknown];
   readonly shown: (plan: BackupPlan) => unknown;
-  /** As it is shown where nobody says anything. */
+  /** What is shown where nobody says anything. */
   readonly builtIn: unknown;
   /** What the value is shown as; by default as itself. */
   readonly as?: (value: unknown) => unknown;
@@ -30,7 +30,7 @@ function minutes(time: unknown): number {
   return hour * 60 + minute;
 }
 
-/** With a trigger, a window and tiers, so that each of their fields shows. */
+/** A schedule with a trigger, a window and tiers, so that each of their fields shows. */
 const frame = {
   schedule: {type: 'frequency', timeWindow: {start: '01:00', end: '02:00'}},
   retention: {tiered: {}},

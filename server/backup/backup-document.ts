@@ -25,7 +25,7 @@ import {minuteOfDay, type TimeWindow} from './time-window.ts';
 export interface BackupDocument {
   /** The switch for all databases. */
   readonly enabled: boolean;
-  /** Below the root of the server; neither absolute nor with `..`. */
+  /** A path below the root of the server; neither absolute nor with `..`. */
   readonly backupDirectory: string;
   readonly defaults: BackupPlan;
   /** Plans of databases with a section of their own; nobody checks whether they exist. */

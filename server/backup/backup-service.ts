@@ -35,7 +35,7 @@ export interface BackupServiceOptions
 export interface BackupConfigurationReport {
   /** Whether the scheduler runs. */
   readonly enabled: boolean;
-  /** As the file holds it; null: there is none that can be read. */
+  /** What the file holds; null: there is none that can be read. */
   readonly config: unknown;
   /** Undefined when it cannot be; `backupDirectoryError` says why. */
   readonly backupDirectory: string | undefined;

@@ -11,7 +11,7 @@
 
 /** The share that it always has. */
 const shareLeast = 1 / 8;
-/** From this share of its time on, the thread that serves clients counts as busy all the time. */
+/** The thread that serves clients counts as busy all the time from this share of its time on. */
 const busyMost = 0.5;
 /** How long it does not look whether the server is still busy. */
 const pauseMsMax = 100;

@@ -66,7 +66,7 @@ export class BackupScheduler {
     this.look();
   }
 
-  /** To be called when databases came, went, opened or closed. */
+  /** Is to be called when databases came, went, opened or closed. */
   look(): void {
     const document = this.#document;
     const open = document === undefined ? [] : this.#options.openDatabases();

@@ -43,7 +43,7 @@ const rememberedMax = 20_000;
 const measuredMax = 256;
 /** A search takes in so many itself. */
 const takenInMax = 2000;
-/** With more it is quicker to read all entries. */
+/** It is quicker to read all entries where there are more. */
 const changedMax = 10_000;
 /** What had no room, or could not be made, is not tried again for so long. */
 const refusedMs = 60_000;

@@ -31,7 +31,7 @@ export interface NewIndex {
   readonly unique: boolean;
   readonly nullStrategy?: NullStrategy | undefined;
   readonly manual?: boolean;
-  /** As it was written; see `indexOptions`. */
+  /** What was written; see `indexOptions`. */
   readonly metadata?: MapValue | undefined;
 }
 

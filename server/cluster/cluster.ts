@@ -172,7 +172,7 @@ export interface Cluster {
   state(): ClusterState;
   /** Leads, has applied all of before, and takes writes. Cheap: asked on every request. */
   readonly isLeader: boolean;
-  /** As in `state`, cheap: asked on every read. */
+  /** The same as in `state`, cheap: asked on every read. */
   readonly wasRemoved: boolean;
   /**
    * Where another server takes writes; undefined while nobody leads, where it cannot be told, and

@@ -450,7 +450,7 @@ export class DatabaseSet {
   }
 
   /**
-   * From here on databases are written in `level`. Those that hold rows of an earlier one say so
+   * Writes databases in `level` from here on. Those that hold rows of an earlier one say so
    * first, so that whoever opens them after a crash knows.
    */
   async #raiseFormat(index: number, level: number): Promise<void> {

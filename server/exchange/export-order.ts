@@ -5,7 +5,7 @@ import type {DatabaseSnapshot} from '#server/session/import-session.ts';
 export interface WriterOptions extends Pick<ExportOrder, 'database' | 'release'> {
   readonly snapshot: DatabaseSnapshot;
   readonly now: number;
-  /** To be called between portions of long work. */
+  /** Is called between portions of long work. */
   readonly giveWay: () => Promise<void>;
 }
 

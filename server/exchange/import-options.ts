@@ -9,7 +9,7 @@ import {parseJsonText} from '#server/model/json-parser.ts';
 import {Double, type MapValue, type Value, type RecordKind} from '#server/model/value.ts';
 
 export interface ImportOptions {
-  /** As somebody named it; undefined: by the content. */
+  /** The format that somebody named; undefined: the content tells. */
   readonly format: string | undefined;
   readonly commitEvery: number;
   readonly trimText: boolean;

@@ -16,7 +16,7 @@ import {reasonOf, Refusal} from '#server/base/errors.ts';
 import type {RequestSources} from '#server/session/request-sources.ts';
 
 export interface ImportSource {
-  /** As somebody named it, without what may be a secret. */
+  /** The address that somebody named, without what may be a secret. */
   readonly name: string;
   /** Reads from the beginning, each time. @throws {Refusal} */
   read(): AsyncIterable<Buffer>;

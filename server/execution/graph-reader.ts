@@ -327,7 +327,7 @@ export class GraphReader implements Graph {
     return searchRanked(source, {query, k, ...this.#restriction(only, accept)}, this.#families);
   }
 
-  /** To the records of a type: by their buckets alone, where no record lies in another's. */
+  /** Leads to the records of a type: by their buckets alone, where no record lies in another's. */
   #restriction(
     only: string | undefined,
     more: RankedSearch['accept'],

@@ -1,5 +1,5 @@
 /**
- * From a plan to the tree of operators that runs it: one node kind, one file of `operators/`.
+ * The way from a plan to the tree of operators that runs it: a file of `operators/` per node kind.
  *
  * Prepared once a plan: expressions are compiled, functions looked up, slots whose records are
  * never read are found (they travel as ids). The result holds nothing of a run and may be kept

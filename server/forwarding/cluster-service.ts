@@ -33,7 +33,7 @@ type Service = session.Service;
 
 /** A connection of a client, and its transactions on the leader. */
 interface Connection extends session.ClientConnection {
-  /** As this server's own service knows it. */
+  /** What this server's own service knows. */
   readonly local: session.ClientConnection;
   /** How each of its transactions on the leader is rolled back, by id. */
   readonly remote: Map<string, () => void>;
@@ -418,7 +418,7 @@ export class ClusterService implements Service {
   }
 }
 
-/** As many transactions as a server has open at most. */
+/** A server has at most so many transactions open. */
 const readOnlyMax = 10_000;
 const isDone = (): true => true;
 

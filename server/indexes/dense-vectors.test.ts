@@ -80,7 +80,7 @@ class Collection {
     return found / wanted;
   }
 
-  /** As a search answers: candidates, measured exactly. */
+  /** What a search answers: candidates, measured exactly. */
   answer(vector: Float32Array, wish: CandidateRequest): readonly number[] {
     const {similarity} = this.index.options;
     const measured = this.index.candidates(vector, wish).map(({rid: {position}, distance}) => {

@@ -37,7 +37,7 @@ export interface AdjacencyRow {
   readonly light: boolean;
 }
 
-/** Above this many types the whole direction is walked instead of a range each. */
+/** The whole direction is walked instead of a range each above this many types. */
 const typeRangesMax = 4;
 /** A buffer begins with room for about ten edges a range and grows with the scan. */
 const rangeBytes = 512;

@@ -248,7 +248,7 @@ export class EntryCursor {
     return row;
   }
 
-  /** To the next entry that was not given. */
+  /** Goes to the next entry that was not given. */
   private step(): boolean {
     if (!this.isHeld) return this.walker.next();
     this.isHeld = false;

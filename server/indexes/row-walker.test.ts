@@ -16,7 +16,7 @@ const batch = store.batch();
 for (let key = 0; key < keys; key += 1) batch.put(keyOf(key), value);
 store.write(batch);
 
-/** Over several buffers, the first of them small. */
+/** Walks over several buffers, the first of them small. */
 function from(first: number): RowWalker {
   const sizes = {bufferBytes: 4 << 10, bufferBytesMax: 16 << 10};
   return new RowWalker(store, [{start: keyOf(first)}], sizes);

@@ -1,6 +1,6 @@
 /** How parsers say what they expected, and which of it a misspelt word may have meant. */
 
-/** At most this many expectations are listed; the rest would not be read. */
+/** The most expectations that are listed; the rest would not be read. */
 const expectedMax = 14;
 
 export function describeExpected(notes: ReadonlySet<string>): string {

@@ -19,7 +19,7 @@ const slowMs = 2;
 const restsSlow = 50;
 /** While more than this is owed, the next entry goes to the log thread. */
 const owedMsMax = 1;
-/** After this many bytes the owner is asked to look at how full the segment is. */
+/** The owner is asked to look at how full the segment is after this many bytes. */
 const lookBytes = 64 << 10;
 
 /**

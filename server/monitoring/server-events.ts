@@ -48,7 +48,7 @@ export class ServerEvents {
     };
   }
 
-  /** From now on events are written there as well, with those that came before. */
+  /** Writes events there as well from now on, with those that came before. */
   keepIn(files: EventFiles): void {
     this.#files = files;
     for (const event of this.#events) files.append(event);

@@ -125,7 +125,7 @@ export class ScanThreads implements PlanThreads {
 }
 
 const scanHeapMegabytesMin = 48;
-/** With less for each of them there are fewer threads than statements that run at once. */
+/** There are fewer threads than statements that run at once where each would get less. */
 const scanHeapMegabytesEnough = 128;
 /** Where the old objects of a thread are bounded; V8 would take thrice the main thread's half. */
 const scanNurseryMegabytes = 8;

@@ -4,7 +4,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {expressionsOf, ownSlots, partsOf, visitPlan} from '#server/plan/tree.ts';
 
 export interface SlotUse {
-  /** Above every slot that the plan names. */
+  /** A number above every slot that the plan names. */
   readonly next: Slot;
   /** How often each slot is asked for; what only binds it does not count. */
   readonly reads: ReadonlyMap<Slot, number>;

@@ -62,7 +62,7 @@ export type Expression =
   | {readonly kind: 'list'; readonly items: readonly Expression[]}
   | {readonly kind: 'map'; readonly entries: readonly MapEntry[]}
   /**
-   * Over the items of `list`, with `item` (and `index`) bound: filter by `where`, then
+   * Goes over the items of `list`, with `item` (and `index`) bound: filter by `where`, then
    * `yields`. `mode` list keeps the results, `any`/`all`/`none`/`single` ask of `where`,
    * `first` takes one.
    */

@@ -256,7 +256,7 @@ export type SchemaCommand =
       readonly indexKind: IndexKind;
       readonly unique: boolean;
       readonly nullStrategy: NullStrategy;
-      /** As it was written. */
+      /** What was written. */
       readonly metadata?: MapValue | undefined;
     }
   | {

@@ -19,8 +19,8 @@ export type Input =
   /** Hand the leadership over; without `to` the core chooses. */
   | {readonly kind: 'transfer'; readonly to: NodeId | undefined}
   /**
-   * From which index on is a read linearizable? `id` is never used twice, not by this node, not
-   * by another, not after a restart. The driver bounds how many wait, and for how long.
+   * Asks from which index on a read is linearizable. `id` is never used twice: not by this node,
+   * not by another, not after a restart. The driver bounds how many wait, and for how long.
    */
   | {readonly kind: 'read'; readonly id: string}
   /** The connection to a peer was reset and the peer refuses a new one: its process has ended. */

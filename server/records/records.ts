@@ -520,7 +520,7 @@ export class RecordWriter {
   }
 
   /**
-   * Without the stale read check the last write wins, but never over a deleted record, and not
+   * The last write wins without the stale read check, but never over a deleted record, and not
    * where index entries follow from values that a whole record takes along, or values lie beside.
    */
   private requireFresh(type: CatalogType, rid: Rid): void {

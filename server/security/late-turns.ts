@@ -11,11 +11,11 @@ import type {Clock, Timers} from '#server/platform/clock.ts';
 
 /** How often refusals are told. */
 export interface Pace {
-  /** Between two refusals, whoever asked. */
+  /** The time between two refusals, whoever asked. */
   readonly gapMs: number;
-  /** Between two refusals of one asker. */
+  /** The time between two refusals of one asker. */
   readonly gapOfAskerMs: number;
-  /** With more than so many waiting they are told more often, since clients give up some time. */
+  /** They are told more often where more than so many wait, since clients give up some time. */
   readonly waitMsMax: number;
 }
 

@@ -139,7 +139,7 @@ export class Security {
   }
 
   /**
-   * As long as this stays the same, credentials that were accepted once are still good: no user
+   * Credentials that were accepted once are still good as long as this stays the same: no user
    * changed. A connection that showed the right ones is not kept out by others who guess.
    */
   get generation(): number {

@@ -12,7 +12,7 @@ import {FairQueue} from './fair-queue.ts';
 
 /** How long requests may follow each other before the next ones wait. */
 const rowMsMax = 2;
-/** With so much time between two of them the thread has looked at its connections. */
+/** The thread has looked at its connections where so much time lies between two of them. */
 const gapMs = 1;
 
 export class UserTurns {

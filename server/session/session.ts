@@ -255,7 +255,7 @@ export interface LoadCounts {
 
 /** A load that goes on: first what has no ends, then edges. Always `close` it (idempotent). */
 export interface RecordLoad {
-  /** As far as is known. */
+  /** What is known so far. */
   readonly counts: LoadCounts;
   /**
    * Takes the next record; a promise where the one behind it has to wait.

@@ -39,7 +39,7 @@ export interface WorldOptions {
    * Clients beside the others that write records with compressed values. Not with `raisedInLife`.
    */
   readonly foldedClients?: number;
-  /** From this life on (0 is the first) the server is of a release with a new format level. */
+  /** The server is of a release with a new format level from this life on (0 is the first). */
   readonly raisedInLife?: number;
   /** Operation, counted from the first life on, in which the power goes; no other crash. */
   readonly crashAt?: number;

@@ -67,7 +67,7 @@ export interface Scanner {
    */
   next(into: PackedRows): PackedRows;
   /**
-   * After a `next`: index of the range that the next row comes from; `ranges.length` when done.
+   * Index of the range that the next row comes from, after a `next`; `ranges.length` when done.
    */
   readonly rangeIndex: number;
   close(): void;

@@ -65,8 +65,8 @@ export class Applier {
   }
 
   /**
-   * From now on an entry for a database that is not attached is a bug, not the history of one
-   * that a later entry drops.
+   * Takes an entry for a database that is not attached for a bug from now on, not for the history
+   * of one that a later entry drops.
    */
   expectAll(): void {
     this.#expectsAll = true;

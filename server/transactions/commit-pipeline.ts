@@ -34,7 +34,7 @@ export interface PipelineProgress {
 }
 
 /**
- * To be called by whoever is going to look into a store (`CommitPipeline.flushAcknowledged`).
+ * Is to be called by whoever is going to look into a store (`CommitPipeline.flushAcknowledged`).
  *
  * @throws {Refusal} `database.behind`
  */

@@ -162,8 +162,8 @@ export interface CommitLog {
   /** Why an entry of `bytes` cannot be taken now; undefined when it can. */
   admission(bytes: number): Refused | undefined;
   /**
-   * After `queue-full`: resolves with true once there may be room, with false when that takes too
-   * long. Without waiting on a server alone.
+   * Resolves after `queue-full`: with true once there may be room, with false when that takes too
+   * long. Does not wait on a server alone.
    */
   whenRoom(): Promise<boolean>;
   /**

@@ -72,7 +72,7 @@ export interface Transaction extends ReadContext {
   count(bucketId: number, delta: number): void;
   /** The next record position of a bucket: never reused, gaps allowed. */
   nextPosition(bucketId: number): number;
-  /** From now on positions of the bucket begin at `least` or above it. */
+  /** Makes positions of the bucket begin at `least` or above it from now on. */
   passPositions(bucketId: number, least: number): void;
   /** Marks the write set's current end; `rollbackTo` drops what came later. */
   savepoint(): number;

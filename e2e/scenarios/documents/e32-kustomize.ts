@@ -16,7 +16,7 @@ import {defineMonitors, forgetMonitors} from '../../svc/monitor-kinds.ts';
 const own = {replicas: 1, storage: {size: '300Mi'}};
 const home = 'svc-system';
 const development = join(import.meta.dirname, '../../../deploy/overlays/dev');
-/** As long as a cluster takes to begin, several times over. */
+/** A cluster begins in a fraction of this. */
 const ignoredMs = 15_000;
 
 export const kustomizedOperator: Scenario = {

@@ -15,7 +15,7 @@ import type {Scenario, World} from '../scenario.ts';
 
 const charts = join(import.meta.dirname, '../../../charts');
 const own = {replicas: 1, storage: {size: '300Mi'}};
-/** As long as a cluster takes to begin, several times over. */
+/** A cluster begins in a fraction of this. */
 const ignoredMs = 15_000;
 
 export const namespacedOperator: Scenario = {

@@ -18,7 +18,7 @@ export const accepted: Readonly<Record<string, Fields>> = {
   'settings of the server': {settings: {'svc.txRetries': '5'}},
 };
 
-/** With the words of the refusal; undefined takes a field away. */
+/** Cases with the words of the refusal; undefined takes a field away. */
 export const refused: Readonly<Record<string, readonly [Fields, RegExp]>> = {
   'no version': [{version: undefined}, /spec\.version: Required value/],
   'a version of another form': [{version: 'latest'}, /spec\.version/],

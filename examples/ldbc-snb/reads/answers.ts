@@ -383,7 +383,7 @@ function placesOf(
   return sorted(rows, ([name, year]) => [year, name]);
 }
 
-/** From the 21st of the month to the 21st of the next. */
+/** Whether a day lies from the 21st of the month to the 21st of the next. */
 function isBornAbout(birthday: Date, month: number): boolean {
   const [born, day] = [birthday.getUTCMonth() + 1, birthday.getUTCDate()];
   return (born === month && day >= 21) || (born === (month % 12) + 1 && day < 22);

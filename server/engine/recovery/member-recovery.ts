@@ -1,5 +1,5 @@
 /**
- * From what lies on the disk to the databases of a member of a cluster.
+ * The way from what lies on the disk to the databases of a member of a cluster.
  *
  * Nothing is replayed: the log says what is committed only once a leader is known, so entries
  * behind what is durable everywhere come again from there, and each database passes over those
@@ -75,7 +75,7 @@ export async function recoverMember(
 }
 
 /**
- * Without it a leader would hold databases that are ahead of what it knows to be committed, and so
+ * What is known to be committed. A leader would hold databases otherwise that are ahead of it, and
  * could not give a snapshot of them to the very follower that it needs for the next commit.
  */
 function knownCommitted(state: ServerState, databases: DatabaseSet, log: MemberLog): number {

@@ -1,5 +1,5 @@
 /**
- * From what lies on the disk to a server whose databases hold everything that was acknowledged.
+ * The way from what lies on the disk to a server that holds everything that was acknowledged.
  *
  * Finds the log and the server store (or makes them, adopting the databases that are there),
  * judges every database's position against the log, replays what is missing, makes the result
@@ -135,7 +135,7 @@ export function loadState(
 }
 
 /**
- * After a power loss with `svc.txWalFlush` below 2 a database may hold what the log has lost.
+ * A database may hold what the log has lost in a power loss with `svc.txWalFlush` below 2.
  * The lost entries' places are taken by empty ones, so that no index is used twice.
  */
 async function catchUp(

@@ -32,7 +32,7 @@ export function dividedDuration(duration: DurationValue, divisor: number): Durat
 
 interface Fraction {
   readonly over: bigint;
-  /** Above zero. */
+  /** Is above zero. */
   readonly under: bigint;
 }
 

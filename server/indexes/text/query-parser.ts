@@ -227,7 +227,7 @@ class QueryParser {
     return {kind: 'boolean', clauses, boost};
   }
 
-  /** Without positions the words may stand in any fields of the record. */
+  /** The words may stand in any fields of the record where there are no positions. */
   #quoted(
     field: number | undefined,
     text: string,

@@ -276,7 +276,7 @@ export interface ContainsWhere extends Placed {
   readonly condition: Expression;
 }
 
-/** With a `subject` the branches compare with it; without, they are conditions. */
+/** The branches compare with `subject`; where there is none they are conditions. */
 export interface Case extends Placed {
   readonly kind: 'case';
   readonly subject: Expression | undefined;

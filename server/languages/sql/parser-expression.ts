@@ -174,7 +174,7 @@ function takesCondition(
   return operator === 'CONTAINS' || operator === 'CONTAINSALL' || operator === 'CONTAINSANY';
 }
 
-/** After CONTAINS an expression that is true or false by its form is a condition on elements. */
+/** An expression that is true or false by its form is a condition on elements after CONTAINS. */
 export function isCondition(expression: Expression): boolean {
   switch (expression.kind) {
     case 'compare':

@@ -88,7 +88,7 @@ export function parseTarget(c: Cursor): Target {
   return parseTargetAt(c, true);
 }
 
-/** After INTO a parenthesis opens the columns: `INSERT INTO T (a, b)` calls no function. */
+/** A parenthesis opens the columns after INTO: `INSERT INTO T (a, b)` calls no function. */
 export function parseInsertTarget(c: Cursor): Target {
   return parseTargetAt(c, false);
 }

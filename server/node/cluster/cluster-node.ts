@@ -178,7 +178,7 @@ export class ClusterNode implements MemberLogOpener {
     return this.#snapshots;
   }
 
-  /** From now on snapshots are given and taken. */
+  /** Gives and takes snapshots from now on. */
   useSnapshots(
     parts: Omit<MemberSnapshotsOptions, 'member' | 'settings' | 'servers' | 'token'>,
   ): void {

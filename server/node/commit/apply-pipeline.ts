@@ -33,7 +33,7 @@ import type {ThreadHandle} from './thread-channel.ts';
 import {ThreadRequests} from './thread-requests.ts';
 import {TickBatch} from './tick-batch.ts';
 
-/** Without anything to apply for so long, the stores do what they have put off. */
+/** The stores do what they have put off when there was nothing to apply for so long. */
 const restAfterMs = 1_000;
 
 export interface ApplyPipelineParts extends PipeParts {

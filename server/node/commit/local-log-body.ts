@@ -10,7 +10,7 @@ import {LogBody} from './log-body.ts';
 import type {ThreadPort} from './thread-channel.ts';
 
 const batchEntriesMax = 4096;
-/** With `svc.txWalFlush` below 2, what was written is synced this long after it at the latest. */
+/** What was written is synced this long after it at the latest when `svc.txWalFlush` is below 2. */
 const relaxedSyncMs = 1000;
 
 export class LocalLogBody extends LogBody<SegmentLog, LogRequest, LogNews> {

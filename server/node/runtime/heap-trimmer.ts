@@ -55,7 +55,7 @@ const quietMs = 15_000;
 /** V8 begins a collection when buffers have grown by 64 MB; memory that is not touched is free. */
 const beginningBytes = 65 * 1024 * 1024;
 
-/** With less left for all processes, nothing is kept that can be made again. */
+/** Nothing is kept that can be made again where less is left for all processes. */
 const availableBytesMin = 192 * 1024 * 1024;
 
 export interface MemoryKeeperOptions {

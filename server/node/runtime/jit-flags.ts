@@ -21,8 +21,8 @@ export const flagsOfService: readonly string[] = [
 const whileMs = 10_000;
 
 /**
- * From ten seconds on, for all threads of this process; the returned function takes that back
- * until then.
+ * Compiles sooner from ten seconds on, for all threads of this process; the returned function takes
+ * that back until then.
  */
 export function compileSooner(timers: Timers): () => void {
   return timers.after(whileMs, () => {

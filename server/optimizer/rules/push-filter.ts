@@ -174,7 +174,7 @@ function parted(
   return [terms.filter(goes), terms.filter(term => !goes(term))];
 }
 
-/** To both sides; but what is kept or left out by the right side is not asked of it. */
+/** Pushes to both sides; but what the right side keeps or leaves out is not asked of it. */
 function intoJoin(join: Extract<PlanNode, {kind: 'join'}>, terms: readonly Expression[]): PlanNode {
   const leftSlots = boundSlots(join.left);
   const rightSlots = boundSlots(join.right);

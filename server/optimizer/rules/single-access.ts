@@ -71,8 +71,8 @@ function rank(access: Access): number {
 const exactNames = new Set(['op:same', 'op:member']);
 
 /**
- * On a property of any type only comparisons that convert nothing: `'1' = 1` may hold for a value
- * that lies under another key.
+ * Leaves only comparisons that convert nothing on a property of any type: `'1' = 1` may hold for a
+ * value that lies under another key.
  */
 function usableTerms(
   index: Index,

@@ -135,7 +135,7 @@ function shareRead(node: Sorted, plan: PlanNode, {estimates}: RuleContext): numb
 
 const rowsOfPage = 100;
 
-/** Below this share of nulls most parts of a column may have none. */
+/** Most parts of a column may have no null below this share of them. */
 const fewShare = 0.01;
 
 function withoutLimit(plan: PlanNode): PlanNode {

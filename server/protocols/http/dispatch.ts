@@ -1,5 +1,5 @@
 /**
- * From a request to its handler: size, route, credentials, repeated ids, in this order.
+ * The way from a request to its handler: size, route, credentials, repeated ids, in this order.
  */
 import {basePath, sessionHeader} from './protocol-names.ts';
 import {refuseAbsent} from './absent-routes.ts';

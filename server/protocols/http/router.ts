@@ -31,7 +31,7 @@ export interface UserOperation {
 }
 
 export interface Route {
-  /** Below the base path, such as `/query/{database}`; `{name...}` takes all further segments. */
+  /** A path below the base path: `/query/{database}`; `{name...}` takes all further segments. */
   readonly path: string;
   readonly operations: Readonly<Partial<Record<Method, Operation>>>;
   /** A repeated request id answers what was answered, and runs nothing. */

@@ -63,7 +63,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
   return version === 4 ? 'ipv4' : version === 6 ? 'ipv6' : undefined;
 }
 
-/** At least one hop is reported, and none that is not https. */
+/** Whether a hop is reported, and none that is not https. */
 function isForwardedSecurely(headers: IncomingMessage['headers']): boolean {
   const schemes = [
     ...hops(headers['x-forwarded-proto']),

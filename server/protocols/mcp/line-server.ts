@@ -17,9 +17,9 @@ export interface LineServerOptions {
   readonly lineBytesMax: number;
 }
 
-/** As many messages are carried out at once. */
+/** The most messages that are carried out at once. */
 const atOnceMax = 32;
-/** As many lines are read ahead, so that a word about one under way is heard. */
+/** The most lines that are read ahead, so that a word about one under way is heard. */
 const linesMax = 1_024;
 const newline = 0x0a;
 

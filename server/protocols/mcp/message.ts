@@ -54,7 +54,7 @@ export type Message =
   | Request
   | Notification
   | {readonly kind: 'malformed'; readonly says: string}
-  /** To be answered with what is wrong about it; its id, where that at least is sound. */
+  /** A message to be answered with what is wrong about it; its id, where that at least is sound. */
   | {readonly kind: 'invalid'; readonly id: RequestId; readonly says: string};
 
 const nothing: MapValue = new Map();

@@ -94,7 +94,7 @@ export class PeerControlTransport implements PeerTransport {
     if (text.length < bytesMax) this.send(to, [Uint8Array.of(tag), text]);
   }
 
-  /** To everybody that there is a connection to. */
+  /** Sends to everybody that there is a connection to. */
   sayToAll(saying: ControlMessage): void {
     for (const {id} of this.connections()) this.say(id, saying);
   }

@@ -36,7 +36,7 @@ const magic = 0x52435653;
 /** A kind's code is its place; new ones come at the end. */
 const kinds: readonly FrameKind[] = ['hello', 'proof', 'message', 'refusal', 'ping', 'pong'];
 const crcOffset = 12;
-/** To copy so much costs less than to hand over one more piece. */
+/** Copying so much costs less than handing over one more piece. */
 const copiedBytesMax = 2 << 10;
 
 /** Writes the frames of one direction. */
@@ -44,7 +44,7 @@ export class FrameWriter {
   #seed = 0;
   #count = 0;
 
-  /** From here on checksums begin with `seed`. */
+  /** Makes checksums begin with `seed` from here on. */
   reseed(seed: number): void {
     this.#seed = seed;
     this.#count = 0;
@@ -91,7 +91,7 @@ export class FrameReader {
     this.#payloadBytesMax = payloadBytesMax;
   }
 
-  /** From here on checksums begin with `seed`, and frames may be larger. */
+  /** Makes checksums begin with `seed` from here on; frames may be larger then. */
   trust(seed: number, payloadBytesMax: number): void {
     this.#seed = seed;
     this.#count = 0;

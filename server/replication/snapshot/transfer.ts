@@ -40,7 +40,7 @@ export const checksumBytes = 4;
 
 const filesAtOnce = 3;
 /**
- * After this much of a file the disk is told to make it durable: left to the end, it
+ * The disk is told to make a file durable after each so much of it: left to the end, it
  * would begin when the last byte has come, and hold up every other sync on that disk for long.
  */
 const syncBytes = 16 << 20;

@@ -118,7 +118,7 @@ export class ServiceFigures {
     return this.#parts.timings.byDatabase();
   }
 
-  /** As metric families. */
+  /** The figures as metric families. */
   families(): Figures {
     return {...this.#parts.timings.figures(), ...families(this.load, this.executors())};
   }

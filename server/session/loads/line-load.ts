@@ -39,7 +39,7 @@ export class LineLoad {
     this.#csv = new CsvLineReader(load.draft);
   }
 
-  /** As they are now. */
+  /** The counts as they are now. */
   get counts(): LineCounts {
     return {
       ...this.#load.counts,

@@ -1,5 +1,5 @@
 /**
- * From a statement's text to something that runs: parse, bind, optimize, prepare.
+ * The way from a statement's text to something that runs: parse, bind, optimize, prepare.
  *
  * The result holds nothing of a run and is kept by text and catalog version
  * (statement-cache.ts). How each language is read says front-ends.ts.

@@ -1,6 +1,6 @@
 /**
- * From the text of a statement to what is to run, and what it is refused for before it does: by
- * what it is, where it stands, and who sends it.
+ * The way from the text of a statement to what is to run, and what it is refused for before it
+ * does: by what it is, where it stands, and who sends it.
  */
 import type {DatabaseRight, RecordRight} from '#server/access/rights.ts';
 import {assert} from '#server/base/assert.ts';

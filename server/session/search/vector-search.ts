@@ -9,7 +9,7 @@ import {refuseArgument, type VectorArguments, vectorArguments} from './search-ar
 import {type SearchCall, searchRows} from './search-rows.ts';
 import {vectorIndex} from './search-targets.ts';
 
-/** With a condition more are looked at than asked for. */
+/** More are looked at than asked for where there is a condition. */
 const candidatesPerRecord = 8;
 const candidatesMax = 8_000;
 

@@ -90,7 +90,7 @@ export class FormingServer {
     return this.node?.member?.replicator.role;
   }
 
-  /** As it answers while it is not ready; empty when nothing stands in the way. */
+  /** What it answers while it is not ready; empty when nothing stands in the way. */
   get obstacle(): string {
     const {node} = this;
     if (node === undefined || this.isMember) return '';

@@ -6,7 +6,7 @@ import {SeededRandom} from '#server/testing/property/seeded-random.ts';
 import {readMachine} from './machine.ts';
 import {checksummer} from './open.ts';
 
-/** Below, at and above the 64 bytes that are compressed at once, and a piece as files come. */
+/** Lengths below, at and above the 64 bytes compressed at once, and of a piece as files come. */
 const lengths = [...Array.from({length: 300}, (_, length) => length), 1 << 20, (1 << 20) + 13];
 
 for (const engine of ['native', 'fallback'] as const) {

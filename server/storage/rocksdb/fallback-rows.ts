@@ -49,7 +49,7 @@ export class PinnedIterator {
     this.#finished = false;
   }
 
-  /** To the greatest key of all. Keys that start with 64 KiB of 0xff are not kept. */
+  /** Goes to the greatest key of all. Keys that start with 64 KiB of 0xff are not kept. */
   seekToLast(): void {
     this.seek(Buffer.alloc(keyBytesMax, 0xff));
   }

@@ -58,7 +58,7 @@ export async function loadRegisters(options: LoadOptions): Promise<LoadOutcome> 
 }
 
 /**
- * After all faults: every key from every member, so that nothing lost stays unseen; each by a
+ * Reads every key from every member after all faults, so that nothing lost stays unseen; each by a
  * client of its own, who asks until it is answered or `millis` are over.
  */
 export async function readAll(options: LoadOptions): Promise<readonly Operation[]> {

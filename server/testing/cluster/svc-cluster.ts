@@ -27,7 +27,7 @@ export interface SvcClusterOptions {
   readonly password?: string;
   /** Settings of every member. */
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
-  /** With the settings of an installation, for what is measured. Default: with `testSettings`. */
+  /** Takes the settings of an installation, for what is measured. Default: `testSettings`. */
   readonly isMeasured?: boolean;
   /** Words before the program of a member, such as those that start it in another place. */
   readonly launcher?: (index: number) => readonly string[];

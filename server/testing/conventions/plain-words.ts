@@ -16,6 +16,7 @@ export interface WordViolation {
 /** Beginnings that leave a doc comment without a subject: "Of what `#own` began with". */
 const BEGINNINGS =
   'Of|By|For|In|Into|As of|As `|So [mlf]\\w+|Those|Behind|Beside|Before|Since|Until|Under|Like|' +
+  'With|Without|From|To|On|At|As|Above|Below|Between|Over|After|Among|Through|' +
   'Again|Not so';
 const FRAGMENT = new RegExp(`/\\*\\*\\s+(?:\\*\\s+)?(${BEGINNINGS})\\b`, 'g');
 

@@ -17,7 +17,7 @@ import {
   temporaryRoot,
 } from '../worlds/server-process.ts';
 
-/** Between two attempts where the first failed. */
+/** The pause between two attempts where the first failed. */
 const pauseMs = 20;
 
 const roots: ServerProcess[] = [];

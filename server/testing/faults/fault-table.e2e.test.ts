@@ -43,7 +43,7 @@ type Cell = Probe | Held | string;
 
 /** A fault that comes over a connection. */
 type Row = Readonly<Record<Surface, Cell>> & {
-  /** On the server whose deadlines are short. */
+  /** Whether it runs on the server whose deadlines are short. */
   readonly isSlow?: boolean;
 };
 

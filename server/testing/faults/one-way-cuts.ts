@@ -20,8 +20,8 @@ const settings = {'svc.ha.electionTimeoutMin': 1_000, 'svc.ha.electionTimeoutMax
 const size = 3;
 
 /**
- * From whom to whom, by their places behind the leader, which is 0. Two that are cut one way have
- * no connection at all, so one of the three must be left that has both of its ways to another.
+ * Cuts, from whom to whom by their places behind the leader, which is 0. Two that are cut one way
+ * have no connection at all, so one of the three must be left that has both of its ways to another.
  */
 const allCuts: readonly (readonly [string, readonly (readonly [number, number])[]])[] = [
   ['the leader does not reach one follower', [[0, 1]]],

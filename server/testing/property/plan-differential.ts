@@ -242,7 +242,7 @@ export class PlanDifferential {
   }
 }
 
-/** Below this many rows no plan is better than another. */
+/** No plan is better than another below this many rows. */
 const fewRows = 200;
 
 function touchedRows(plan: PlanNode, profile: PlanProfile): number {

@@ -14,7 +14,7 @@ import {Client} from '#server/client/client.ts';
 
 const repository = resolve(import.meta.dirname, '../../..');
 export const program = join(repository, 'bin/svc');
-/** Between two looks whether a server is ready: they take a processor from its start. */
+/** The pause between two looks whether a server is ready: they take a processor from its start. */
 const readyPollMillis = {measured: 5, usual: 20} as const;
 const logCharactersDefault = 20_000;
 
@@ -24,7 +24,7 @@ export interface ServerOptions {
   readonly root: string;
   readonly port: number;
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
-  /** With the settings of an installation, for what is measured. Default: with `testSettings`. */
+  /** Takes the settings of an installation, for what is measured. Default: `testSettings`. */
   readonly isMeasured?: boolean;
   /** Longest wait for it to be ready. Default 60 s. */
   readonly readyMillisMax?: number;

@@ -101,7 +101,7 @@ export function sparseAt(args: readonly Value[], at: number, name: string): Spar
 }
 
 /**
- * From indices and their values, in any order.
+ * Makes a vector from indices and their values, in any order.
  *
  * @throws {Refusal} `argument` for lists of two lengths, a repeated index, one out of range.
  */

@@ -61,7 +61,7 @@ function hybridScore(args: readonly Value[]): Value {
   return float(doubleAt(args, 0, name) * alpha + doubleAt(args, 1, name) * (1 - alpha));
 }
 
-/** To [0, 1]; scores that are all equal lie in the middle. */
+/** Moves scores to [0, 1]; those that are all equal lie in the middle. */
 function normalizeScores(args: readonly Value[]): Value {
   const scores = vectorAt(args, 0, 'vector.normalizeScores()');
   const least = scores.reduce((a, b) => Math.min(a, b));

@@ -21,7 +21,7 @@ import {prepareColumnTop} from './top-columns.ts';
 
 type Node = PlanNode & {readonly kind: 'top'};
 
-/** From this many rows on sorting all columns is cheaper than a heap. */
+/** Sorting all columns is cheaper than a heap from this many rows on. */
 const sortedFrom = 512;
 
 export function prepareTop(node: Node, preparation: Preparation): Operator {

@@ -40,7 +40,7 @@ async function tellDigest(exchange: Exchange): Promise<void> {
 }
 
 /**
- * Between members: what this one holds of each database, in one figure that is equal where the
+ * Tells another member what this one holds of each database, in one figure that is equal where the
  * contents are, and the entry up to which it holds it. Reads all databases once.
  */
 async function tellBootstrapState(exchange: Exchange, cluster: Cluster): Promise<void> {

@@ -21,9 +21,9 @@ interface BodyContext {
   readonly bodyTurns: BodyTurns;
 }
 
-/** From here on a body counts; what is smaller has come in one or two pieces. */
+/** A body counts from here on; what is smaller has come in one or two pieces. */
 const countedBytes = 64 << 10;
-/** From here on it has room of its own from the beginning. */
+/** It has room of its own from the beginning from here on. */
 const largeBytes = 1 << 20;
 /** What is read of large bodies, or copied, in one turn of the event loop. */
 const pieceBytes = 256 << 10;

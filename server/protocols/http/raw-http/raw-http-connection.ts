@@ -34,7 +34,7 @@ const headEnd = Buffer.from('\r\n\r\n', 'latin1');
 const opening = Buffer.from('POST /api/v1/', 'latin1');
 const none = Buffer.alloc(0);
 const isDone = (): true => true;
-/** After this many changes of the leadership a statement takes the path through node:http. */
+/** A statement takes the path through node:http after this many changes of the leadership. */
 const attemptsMax = 3;
 /** A request in more pieces than this is sent by somebody who is in no hurry. */
 const piecesMax = 8;
@@ -445,7 +445,7 @@ export class RawHttpConnection implements StatementHead {
     this.#response.answer(status, all, Buffer.from(JSON.stringify(body)), requestId);
   }
 
-  /** After an answer that is on its way: ends the connection, or looks at what waits. */
+  /** Ends the connection after an answer that is on its way, or looks at what waits. */
   #next(): void {
     const socket = this.#socket;
     if (socket.destroyed) return;

@@ -28,13 +28,13 @@ export interface ResponseHeaderFields {
 export class ResponseHeaders {
   readonly #context: HttpContext;
   readonly #keepAlive: string;
-  /** From the status to the number in the request's id. */
+  /** The bytes from the status to the number in the request's id. */
   readonly #start: Buffer;
-  /** From the commit index to the length of the body. */
+  /** The bytes from the commit index to the length of the body. */
   readonly #middle: Buffer;
   #second = -1;
   #date = '';
-  /** From the length of the body to its first byte. */
+  /** The bytes from the length of the body to its first byte. */
   #end: Buffer = Buffer.alloc(0);
 
   constructor(context: HttpContext, keepAliveMs: number) {

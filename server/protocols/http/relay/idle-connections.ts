@@ -25,7 +25,7 @@ export function targetOf(
 }
 
 export interface KeptConnectionsOptions {
-  /** To one peer, at once. */
+  /** The most connections to one peer at once. */
   readonly socketsMax: number;
   readonly idleSocketsMax: number;
   /**

@@ -15,7 +15,7 @@ import {type HttpTarget, KeptConnections, targetOf} from './idle-connections.ts'
 export interface PeerQuestion {
   readonly peer: Pick<ClusterPeer, 'id' | 'host' | 'httpPort' | 'httpsPort'>;
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Below `/api/v1`. */
+  /** A path below `/api/v1`. */
   readonly path: string;
   readonly token: string;
   /** Whom the request speaks for; absent for what members alone may ask. */

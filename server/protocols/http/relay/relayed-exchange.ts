@@ -6,7 +6,7 @@ import type {PeerClient} from './peer-client.ts';
 
 /** What the ways to the leader need of the server. */
 export interface RelayContext {
-  /** As they are now. */
+  /** The settings as they are now. */
   readonly settings: Settings;
   readonly options: {
     readonly clock: Clock;

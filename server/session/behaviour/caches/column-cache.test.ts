@@ -12,7 +12,7 @@ import type {SessionService} from '../../service.ts';
 
 const none = {'svc.columnViewMemoryMax': '0'};
 let world: ServiceWorld;
-/** Over the same engine, without columns. */
+/** A service over the same engine, without columns. */
 let plain: SessionService;
 
 before(async () => {

@@ -16,7 +16,7 @@ const keysMax = 4_000;
 const widthMax = 300;
 
 let world: ServiceWorld;
-/** Over the same engine, without pages. */
+/** A service over the same engine, without pages. */
 let plain: SessionService;
 
 before(async () => {

@@ -94,7 +94,7 @@ function condition(random: SeededRandom): string {
   ])();
 }
 
-/** With T for the type; `isOrdered` when the order of the answer is determined. */
+/** Makes a query with T for the type; `isOrdered` when the order of the answer is determined. */
 function question(random: SeededRandom): {readonly text: string; readonly isOrdered: boolean} {
   const count = 1 + random.below(3);
   const where = Array.from({length: count}, () => condition(random)).join(' AND ');

@@ -32,7 +32,7 @@ const schema = [
   'CREATE INDEX ON Person (name) NOTUNIQUE',
 ];
 
-/** With `?` for what is given: a parameter as it is, or worked out. */
+/** A statement with `?` for what is given: a parameter as it is, or worked out. */
 const templates = [
   'INSERT INTO Person SET name = ?name, age = ?age, mail = ?mail',
   'INSERT INTO Person SET name = ?name, rank = ?rank, since = ?since, free = ?free',
