@@ -52,7 +52,7 @@ export async function buildImage(
     architecture: machine.architecture === 'x64' ? 'amd64' : 'arm64',
     created: release.created,
     config: {
-      ...row.config(machine.root),
+      ...row.config,
       user: `${userId}:${userId}`,
       stopSignal: 'SIGTERM',
       labels: labelsOf(row, release),

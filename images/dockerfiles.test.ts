@@ -15,7 +15,7 @@ for (const {name, config} of imageTable) {
     const said = (instruction: string): string | undefined =>
       new RegExp(`^${instruction} (.+)$`, 'm').exec(last)?.[1];
     const list = (instruction: string): unknown => JSON.parse(said(instruction) ?? '[]');
-    const {entrypoint, cmd, env, ports, volumes, workingDir} = config(root);
+    const {entrypoint, cmd, env, ports, volumes, workingDir} = config;
     assert.deepEqual(list('ENTRYPOINT'), entrypoint);
     assert.deepEqual(list('CMD'), cmd);
     assert.deepEqual(list('VOLUME'), volumes);

@@ -12,5 +12,5 @@ export interface ImageRow {
   /** Native code in the image, from the root of the checkout. */
   readonly native: readonly string[];
   readonly application: (root: string) => Part | Promise<Part>;
-  readonly config: (root: string) => Omit<ImageConfig, 'user' | 'labels' | 'stopSignal'>;
+  readonly config: Omit<ImageConfig, 'user' | 'labels' | 'stopSignal'>;
 }

@@ -139,7 +139,7 @@ test('a server starts, answers and stops in it', {skip: unable}, async () => {
   try {
     chmodSync(folder, 0o755);
     for (const file of files) unpack(folder, file);
-    const {entrypoint, cmd, env} = serverImage.config(root);
+    const {entrypoint, cmd, env} = serverImage.config;
     const inside = ['--userspec', `${userId}:${userId}`, folder];
     // The root of a container has a /proc, which a folder has not.
     const proc = join(folder, 'proc');
@@ -157,6 +157,8 @@ test('a server starts, answers and stops in it', {skip: unable}, async () => {
     const ended = new Promise<number | null>(resolve => server.once('close', resolve));
     const ready = await eventNamed(server.stderr, 'server.ready');
     assert.equal(ready['port'], 2480);
+    // The launcher has become the server, in the same process and with the flags of this machine.
+    assert.match(readFileSync(`/proc/${server.pid}/cmdline`, 'utf8'), /--v8-pool-size=[1-4]\0/);
     const svc = (...words: string[]): string => {
       const within = ['-t', String(server.pid), '--mount', '--net', 'chroot', ...inside];
       const options = {

@@ -21,14 +21,14 @@ export const operatorImage: ImageRow = {
   sources: [entry],
   native: [],
   application: operatorFiles,
-  config: () => ({
+  config: {
     entrypoint: [nodeProgram, '--enable-source-maps', `${installation}/operator/main.mjs`],
     cmd: [],
     ports: [],
     env: {},
     volumes: [],
     workingDir: '/',
-  }),
+  },
 };
 
 async function operatorFiles(root: string): Promise<Part> {

@@ -4,7 +4,6 @@
  *
  * There is no shell and no program beside Node.js.
  */
-import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {type Component, debianComponent} from './bill-of-materials.ts';
 import {copied, directory, type ImageFile, text} from './image-file.ts';
@@ -72,16 +71,6 @@ export function nodeFiles(machine: Machine): Part {
       },
     ],
   };
-}
-
-/** The flags of Node.js that `bin/svc` gives to a server: the image has no shell to run it. */
-export function launcherFlags(root: string): string[] {
-  const launcher = readFileSync(join(root, 'bin/svc'), 'utf8');
-  return ['memory', 'inlining'].flatMap(name => {
-    const flags = new RegExp(`^${name}='([^']+)'$`, 'm').exec(launcher)?.[1];
-    if (flags === undefined) throw new Error(`bin/svc sets no flags in '${name}'`);
-    return flags.split(' ');
-  });
 }
 
 function pinnedNode(machine: Machine): string {

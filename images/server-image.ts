@@ -11,11 +11,13 @@ import {join} from 'node:path';
 import {type Component, npmComponent} from './bill-of-materials.ts';
 import {copied, copiedTree, directory, programMode, text} from './image-file.ts';
 import {packageClosure, packageFiles, readLockfile} from './npm-packages.ts';
-import {installation, launcherFlags, nodeProgram, type Part, userId} from './runtime-files.ts';
+import {installation, nodeProgram, type Part, userId} from './runtime-files.ts';
 import type {ImageRow} from './image-row.ts';
 
 const dataRoot = '/data';
 const addon = 'build/svc-rocksdb-release.node';
+/** Stands in the place of `bin/svc`: the image has no shell to run that. */
+const launcher = 'bin/launch.mjs';
 
 export const serverImage: ImageRow = {
   name: 'server',
@@ -24,15 +26,15 @@ export const serverImage: ImageRow = {
   sources: ['server/node/main.ts'],
   native: [addon],
   application: serverFiles,
-  config: root => ({
-    entrypoint: [nodeProgram, ...launcherFlags(root), `${installation}/dist/main.mjs`],
+  config: {
+    entrypoint: [nodeProgram, `${installation}/${launcher}`],
     cmd: ['start'],
     // HTTP, HTTPS, and what the other members speak to.
     ports: [2480, 2490, 2434],
     env: {SVC_SERVER_ROOTPATH: dataRoot, SVC_STORAGE_ENGINE: 'native'},
     volumes: [dataRoot],
     workingDir: dataRoot,
-  }),
+  },
 };
 
 function serverFiles(root: string): Part {
@@ -44,6 +46,7 @@ function serverFiles(root: string): Part {
       ...copiedTree(dist, `${installation}/dist`, name => name.endsWith('.mjs')),
       copied(join(root, addon), `${installation}/${addon}`),
       ...packageFiles(root, packages, installation),
+      copied(join(root, launcher), `${installation}/${launcher}`),
       copied(join(root, 'LICENSE'), `${installation}/LICENSE`),
       text('/usr/local/bin/svc', command, programMode),
       directory(dataRoot, {owner: userId}),

@@ -20,5 +20,5 @@ WORKDIR /data
 VOLUME ["/data"]
 EXPOSE 2480 2490 2434
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["/opt/svc/bin/node", "--max-semi-space-size=32", "--initial-old-space-size=128", "--no-memory-reducer", "--max-inlined-bytecode-size-cumulative=2000", "/opt/svc/dist/main.mjs"]
+ENTRYPOINT ["/opt/svc/bin/node", "/opt/svc/bin/launch.mjs"]
 CMD ["start"]
