@@ -16,8 +16,8 @@ import {rootPassword} from '#server/testing/worlds/server-process.ts';
 const cluster = await startSvcCluster({
   size: 3,
   settings: {
-    'svc.ha.electionTimeoutMin': 1_000,
-    'svc.ha.electionTimeoutMax': 2_000,
+    'svc.ha.electionTimeoutMin': 2_000,
+    'svc.ha.electionTimeoutMax': 3_000,
     'svc.ha.logSegmentSize': 64 << 10,
     'svc.ha.logPurgeGap': 0,
     'svc.dumpMetricsEvery': 1,

@@ -59,7 +59,7 @@ test('one server becomes three, one is lost and comes back, one goes on alone', 
   const cluster = await startSvcCluster({
     size: 3,
     folder,
-    settings: {'svc.ha.electionTimeoutMin': 1_000, 'svc.ha.electionTimeoutMax': 2_000},
+    settings: {'svc.ha.electionTimeoutMin': 2_000, 'svc.ha.electionTimeoutMax': 3_000},
   });
   ends.push(() => cluster.dispose(true));
   const [first, second, third] = cluster.members.map(cluster.clientOf) as [Client, Client, Client];

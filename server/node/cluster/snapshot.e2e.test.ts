@@ -16,8 +16,8 @@ const cluster = await startSvcCluster({
   size: 3,
   settings: {
     'svc.ha.clusterToken': token,
-    'svc.ha.electionTimeoutMin': 1_000,
-    'svc.ha.electionTimeoutMax': 2_000,
+    'svc.ha.electionTimeoutMin': 2_000,
+    'svc.ha.electionTimeoutMax': 3_000,
     // The log forgets soon what is in the databases.
     'svc.ha.logSegmentSize': 64 << 10,
     'svc.ha.logPurgeGap': 0,

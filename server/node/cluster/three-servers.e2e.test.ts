@@ -10,7 +10,7 @@ import {eventually} from '#server/testing/time/eventually.ts';
 
 const cluster = await startSvcCluster({
   size: 3,
-  settings: {'svc.ha.electionTimeoutMin': 1_000, 'svc.ha.electionTimeoutMax': 2_000},
+  settings: {'svc.ha.electionTimeoutMin': 2_000, 'svc.ha.electionTimeoutMax': 3_000},
 });
 after(() => cluster.dispose());
 

@@ -13,7 +13,7 @@ import {rootPassword} from '#server/testing/worlds/server-process.ts';
 
 const cluster = await startSvcCluster({
   size: 3,
-  settings: {'svc.ha.electionTimeoutMin': 1_000, 'svc.ha.electionTimeoutMax': 2_000},
+  settings: {'svc.ha.electionTimeoutMin': 2_000, 'svc.ha.electionTimeoutMax': 3_000},
 });
 after(() => cluster.dispose());
 

@@ -15,7 +15,7 @@ let cluster: SvcCluster;
 before(async () => {
   cluster = await startSvcCluster({
     size: 3,
-    settings: {'svc.ha.electionTimeoutMin': 500, 'svc.ha.electionTimeoutMax': 1_000},
+    settings: {'svc.ha.electionTimeoutMin': 2_000, 'svc.ha.electionTimeoutMax': 3_000},
   });
 });
 after(() => cluster.dispose());

@@ -19,7 +19,7 @@ import {AskedServer} from './asked-server.ts';
 const folder = temporaryRoot('settings-secret');
 const secret = join(folder, 'token');
 writeFileSync(secret, 'the secret of the members\n');
-const elections = {'svc.ha.electionTimeoutMin': 500, 'svc.ha.electionTimeoutMax': 1_000};
+const elections = {'svc.ha.electionTimeoutMin': 2_000, 'svc.ha.electionTimeoutMax': 3_000};
 const narrow = {'svc.ha.groupCommitQueueSize': 4, 'svc.ha.logVerbose': 3};
 
 const [strict, patient] = await Promise.all([
