@@ -37,7 +37,7 @@ export interface AdjacencyRow {
   readonly light: boolean;
 }
 
-/** The whole direction is walked instead of a range each above this many types. */
+/** The most types that get a range each: with more the whole direction is walked. */
 const typeRangesMax = 4;
 /** A buffer begins with room for about ten edges a range and grows with the scan. */
 const rangeBytes = 512;

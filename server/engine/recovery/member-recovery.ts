@@ -75,8 +75,8 @@ export async function recoverMember(
 }
 
 /**
- * What is known to be committed. A leader would hold databases otherwise that are ahead of it, and
- * could not give a snapshot of them to the very follower that it needs for the next commit.
+ * What is known to be committed. A leader that did not know it would hold databases that are ahead,
+ * and could not give a snapshot of them to the very follower that it needs for the next commit.
  */
 function knownCommitted(state: ServerState, databases: DatabaseSet, log: MemberLog): number {
   let index = Math.max(state.index, state.durableIndex);

@@ -16,7 +16,7 @@ import {ilikeTest, likeTest} from './text-pattern.ts';
 
 const world = new World();
 
-/** The right operand is hidden from the preparation of constants with `variable`. */
+/** `variable` hides the right operand from the compiler's preparation of constants. */
 function run(name: string, args: readonly Value[]): Value {
   const parameters = Object.fromEntries(args.map((arg, at) => [String(at), arg]));
   const constant = world.evaluate(call(name, ...args.map(literal)));

@@ -157,7 +157,7 @@ const signs: Readonly<Record<string, (order: number) => boolean>> = {
   'op:after': order => order > 0,
   'op:notBefore': order => order >= 0,
 };
-/** NaN has no order for these. */
+/** Comparisons for which NaN has no order. */
 const strictSigns = new Set(['op:before', 'op:notAfter', 'op:after', 'op:notBefore']);
 
 function comparedTo(name: string, constant: number): One | undefined {

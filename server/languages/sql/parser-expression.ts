@@ -174,7 +174,7 @@ function takesCondition(
   return operator === 'CONTAINS' || operator === 'CONTAINSALL' || operator === 'CONTAINSANY';
 }
 
-/** An expression that is true or false by its form is a condition on elements after CONTAINS. */
+/** An expression after CONTAINS that is true or false by its form is a condition on elements. */
 export function isCondition(expression: Expression): boolean {
   switch (expression.kind) {
     case 'compare':

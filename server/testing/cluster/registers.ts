@@ -75,7 +75,7 @@ export async function createSvcRegisters(
   await untilEverywhere(cluster, keys);
 }
 
-/** A register that a member does not have is one that it lost from here on. */
+/** Registers count as lost from here on where a member does not have them. */
 async function untilEverywhere(cluster: SvcCluster, keys: readonly string[]): Promise<void> {
   const registers = new SvcRegisters(cluster);
   const deadline = performance.now() + createdMillisMax;

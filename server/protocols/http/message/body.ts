@@ -23,7 +23,7 @@ interface BodyContext {
 
 /** A body counts from here on; what is smaller has come in one or two pieces. */
 const countedBytes = 64 << 10;
-/** It has room of its own from the beginning from here on. */
+/** A body of so many bytes has room of its own from the beginning. */
 const largeBytes = 1 << 20;
 /** What is read of large bodies, or copied, in one turn of the event loop. */
 const pieceBytes = 256 << 10;
