@@ -10,13 +10,13 @@ import {namespace} from '#server/layout/namespace.ts';
 import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import {type Member, untilLed} from '#server/testing/cluster/cluster-system.ts';
-import {startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
+import {calmElections, startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
 
 const rows = 100;
 const cluster = await startSvcCluster({
   size: 3,
-  settings: {'svc.ha.electionTimeoutMin': 2_000, 'svc.ha.electionTimeoutMax': 3_000},
+  settings: calmElections,
 });
 after(() => cluster.dispose());
 

@@ -9,15 +9,14 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import type {Client} from '#server/client/client.ts';
 import {type Member, untilLed} from '#server/testing/cluster/cluster-system.ts';
-import {startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
+import {calmElections, startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
 import {rootPassword} from '#server/testing/worlds/server-process.ts';
 
 const cluster = await startSvcCluster({
   size: 3,
   settings: {
-    'svc.ha.electionTimeoutMin': 2_000,
-    'svc.ha.electionTimeoutMax': 3_000,
+    ...calmElections,
     'svc.ha.logSegmentSize': 64 << 10,
     'svc.ha.logPurgeGap': 0,
     'svc.dumpMetricsEvery': 1,

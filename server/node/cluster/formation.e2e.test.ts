@@ -7,7 +7,7 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import type {Client} from '#server/client/client.ts';
 import {untilLed} from '#server/testing/cluster/cluster-system.ts';
-import {startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
+import {calmElections, startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
 import {
   freePort,
@@ -59,7 +59,7 @@ test('one server becomes three, one is lost and comes back, one goes on alone', 
   const cluster = await startSvcCluster({
     size: 3,
     folder,
-    settings: {'svc.ha.electionTimeoutMin': 2_000, 'svc.ha.electionTimeoutMax': 3_000},
+    settings: calmElections,
   });
   ends.push(() => cluster.dispose(true));
   const [first, second, third] = cluster.members.map(cluster.clientOf) as [Client, Client, Client];

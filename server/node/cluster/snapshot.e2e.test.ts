@@ -8,7 +8,7 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import type {Client} from '#server/client/client.ts';
 import {type Member, untilLed} from '#server/testing/cluster/cluster-system.ts';
-import {startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
+import {calmElections, startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
 
 const token = 'a secret of the members alone';
@@ -16,8 +16,7 @@ const cluster = await startSvcCluster({
   size: 3,
   settings: {
     'svc.ha.clusterToken': token,
-    'svc.ha.electionTimeoutMin': 2_000,
-    'svc.ha.electionTimeoutMax': 3_000,
+    ...calmElections,
     // The log forgets soon what is in the databases.
     'svc.ha.logSegmentSize': 64 << 10,
     'svc.ha.logPurgeGap': 0,

@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
 import {type Member, untilLed} from '#server/testing/cluster/cluster-system.ts';
-import {startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
+import {calmElections, startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
 
 const cluster = await startSvcCluster({
   size: 3,
-  settings: {'svc.ha.electionTimeoutMin': 2_000, 'svc.ha.electionTimeoutMax': 3_000},
+  settings: calmElections,
 });
 after(() => cluster.dispose());
 

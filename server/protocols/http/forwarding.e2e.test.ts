@@ -7,7 +7,11 @@ import {after, before, test} from 'node:test';
 import type {Client} from '#server/client/client.ts';
 import {ServerError, UnknownOutcome} from '#server/client/server-error.ts';
 import {type Member, untilLed} from '#server/testing/cluster/cluster-system.ts';
-import {startSvcCluster, type SvcCluster} from '#server/testing/cluster/svc-cluster.ts';
+import {
+  calmElections,
+  startSvcCluster,
+  type SvcCluster,
+} from '#server/testing/cluster/svc-cluster.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
 
 let cluster: SvcCluster;
@@ -15,7 +19,7 @@ let cluster: SvcCluster;
 before(async () => {
   cluster = await startSvcCluster({
     size: 3,
-    settings: {'svc.ha.electionTimeoutMin': 2_000, 'svc.ha.electionTimeoutMax': 3_000},
+    settings: calmElections,
   });
 });
 after(() => cluster.dispose());

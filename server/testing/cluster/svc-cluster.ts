@@ -50,6 +50,15 @@ export interface MemberAddress {
 const asksMillisMax = 20_000;
 const redirect = join(import.meta.dirname, 'redirect.ts');
 
+/**
+ * Timeouts of elections for tests that await no silent leader, or can: on a busy machine a leader
+ * that waits for a processor keeps its office. Whoever kills a leader is not kept waiting by them.
+ */
+export const calmElections = {
+  'svc.ha.electionTimeoutMin': 2_000,
+  'svc.ha.electionTimeoutMax': 3_000,
+} as const;
+
 /** One of ours: what the others lack. */
 export interface SvcCluster extends ClusterSystem {
   /** A client of one member as root. The caller closes it. */

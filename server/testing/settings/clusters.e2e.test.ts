@@ -6,7 +6,7 @@ import type {AddressInfo} from 'node:net';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {type ClusterSystem, type Member, untilLed} from '../cluster/cluster-system.ts';
-import {startSvcCluster, type SvcCluster} from '../cluster/svc-cluster.ts';
+import {calmElections, startSvcCluster, type SvcCluster} from '../cluster/svc-cluster.ts';
 import {
   freePort,
   runSvc,
@@ -19,14 +19,13 @@ import {AskedServer} from './asked-server.ts';
 const folder = temporaryRoot('settings-secret');
 const secret = join(folder, 'token');
 writeFileSync(secret, 'the secret of the members\n');
-const elections = {'svc.ha.electionTimeoutMin': 2_000, 'svc.ha.electionTimeoutMax': 3_000};
 const narrow = {'svc.ha.groupCommitQueueSize': 4, 'svc.ha.logVerbose': 3};
 
 const [strict, patient] = await Promise.all([
   startSvcCluster({
     size: 3,
     settings: {
-      ...elections,
+      ...calmElections,
       ...narrow,
       'svc.ha.clusterName': 'effects',
       'svc.ha.clusterTokenPath': secret,
@@ -42,7 +41,7 @@ const [strict, patient] = await Promise.all([
   startSvcCluster({
     size: 2,
     settings: {
-      ...elections,
+      ...calmElections,
       ...narrow,
       'svc.ha.groupCommitBatchSize': 1,
       'svc.ha.groupCommitOfferTimeout': 30_000,
@@ -161,7 +160,7 @@ async function members(
 }
 
 test('svc.ha.bootstrapTimeoutMs: most of a list form a cluster without the rest', async () => {
-  const formed = await members(2, 3, {...elections, 'svc.ha.bootstrapTimeoutMs': 1_000});
+  const formed = await members(2, 3, {...calmElections, 'svc.ha.bootstrapTimeoutMs': 1_000});
   for (const server of formed) await server.dispose();
 });
 

@@ -4,7 +4,11 @@ import {after, before, test} from 'node:test';
 import {closing} from '#server/testing/closing.ts';
 import type {Client} from '#server/client/client.ts';
 import {untilLed} from '#server/testing/cluster/cluster-system.ts';
-import {startSvcCluster, type SvcCluster} from '#server/testing/cluster/svc-cluster.ts';
+import {
+  calmElections,
+  startSvcCluster,
+  type SvcCluster,
+} from '#server/testing/cluster/svc-cluster.ts';
 import {WebSocketClient} from '#server/testing/worlds/web-socket-client.ts';
 import {rootPassword} from '#server/testing/worlds/server-process.ts';
 
@@ -13,7 +17,7 @@ let cluster: SvcCluster;
 before(async () => {
   cluster = await startSvcCluster({
     size: 3,
-    settings: {'svc.ha.electionTimeoutMin': 2_000, 'svc.ha.electionTimeoutMax': 3_000},
+    settings: calmElections,
   });
 });
 after(() => cluster.dispose());
