@@ -5,6 +5,7 @@ import {createServer} from 'node:http';
 import type {AddressInfo} from 'node:net';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
+import {setTimeout} from 'node:timers/promises';
 import {type ClusterSystem, type Member, untilLed} from '../cluster/cluster-system.ts';
 import {calmElections, startSvcCluster, type SvcCluster} from '../cluster/svc-cluster.ts';
 import {
@@ -19,13 +20,15 @@ import {AskedServer} from './asked-server.ts';
 const folder = temporaryRoot('settings-secret');
 const secret = join(folder, 'token');
 writeFileSync(secret, 'the secret of the members\n');
+/** Both beyond what a member would draw by default, 2 to 5 s. */
+const patience = {'svc.ha.electionTimeoutMin': 6_000, 'svc.ha.electionTimeoutMax': 6_500};
 const narrow = {'svc.ha.groupCommitQueueSize': 4, 'svc.ha.logVerbose': 3};
 
 const [strict, patient] = await Promise.all([
   startSvcCluster({
     size: 3,
     settings: {
-      ...calmElections,
+      ...patience,
       ...narrow,
       'svc.ha.clusterName': 'effects',
       'svc.ha.clusterTokenPath': secret,
@@ -109,6 +112,32 @@ test('svc.ha.clusterName and clusterTokenPath: who has them is a member, nobody 
       headers: {'X-Svc-Cluster-Token': token},
     });
     assert.equal(answer.status, status);
+  }
+});
+
+/** Asks a member who leads until it names somebody else. */
+async function untilFollowed(leader: Member, asked: Member): Promise<void> {
+  const {host} = new URL(leader.url);
+  for (;;) {
+    const {leaderHttpAddress} = await strict.clientOf(asked).cluster('GET', '');
+    if (leaderHttpAddress !== null && leaderHttpAddress !== host) return;
+    await setTimeout(50);
+  }
+}
+
+test('svc.ha.electionTimeoutMin and TimeoutMax: a silent leader is waited for', async () => {
+  const leader = await untilLed(strict);
+  const begin = performance.now();
+  // Its quorum is every member: both others have heard the leader since the beginning.
+  await strict.clientOf(leader).command('music', 'INSERT INTO Artist SET n = 1');
+  leader.process.freeze();
+  const asked = strict.members.find(member => member !== leader) as Member;
+  try {
+    await untilFollowed(leader, asked);
+    assert.ok(performance.now() - begin > 5_500);
+  } finally {
+    leader.process.thaw();
+    await untilLed(strict);
   }
 });
 
