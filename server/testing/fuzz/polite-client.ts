@@ -7,7 +7,7 @@
  */
 import http from 'node:http';
 import {monitorEventLoopDelay} from 'node:perf_hooks';
-import {authorization, answerMillisMax} from './fuzz-world.ts';
+import {authorization, hangMillis} from './fuzz-world.ts';
 
 const pauseMillis = 10;
 
@@ -95,7 +95,7 @@ export class PoliteClient {
       method: 'POST',
       path: `/api/v1/${route}/hostile`,
       headers: {Authorization: authorization, 'Content-Length': Buffer.byteLength(body)},
-      timeout: answerMillisMax,
+      timeout: hangMillis,
     });
     request.on('timeout', () => request.destroy(new Error(`no answer in time to ${command}`)));
     request.on('error', reject);
