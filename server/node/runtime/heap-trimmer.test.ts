@@ -153,8 +153,21 @@ test('a server that has had little to do is collected as a whole', () => {
   kept.end();
 });
 
-test('a process is busy while it computes, not while it waits', () => {
-  const share = processBusyShare({now: Date.now, monotonic: () => performance.now()});
+test('a process is busy while it is kept from a processor', () => {
+  let now = 0;
+  let waitedMs = 0;
+  const clock = {now: () => now, monotonic: () => now};
+  const share = processBusyShare(clock, () => waitedMs);
+  now += 10_000;
+  const quiet = share();
+  now += 10_000;
+  waitedMs += 7_000;
+  const kept = share();
+  assert.ok(quiet < 0.4 && kept > 0.7, `${quiet} quiet, ${kept} kept`);
+});
+
+test('a process is busy while it computes, not while it waits for something else', () => {
+  const share = processBusyShare({now: Date.now, monotonic: () => performance.now()}, () => 0);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
   const waiting = share();
   const cpu = process.cpuUsage().user;

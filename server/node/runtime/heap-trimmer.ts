@@ -26,6 +26,7 @@ import {getHeapSpaceStatistics, setFlagsFromString} from 'node:v8';
 import {runInNewContext} from 'node:vm';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import {isNearLimit, memoryLeft, memoryLimit} from '#server/platform/real/process-memory.ts';
+import {processorWaitMs} from '#server/platform/real/processor-wait.ts';
 
 const lookMs = 1_000;
 const growthBytes = 48 * 1024 * 1024;
@@ -49,7 +50,7 @@ const wholeWaits: Waits = {
 };
 /** Work that a server does by itself leaves less behind than a burst of requests. */
 const restWaits: Waits = {...wholeWaits, growthBytes: 8 * 1024 * 1024};
-/** A process that computes for less than this share of the time is quiet, after so long. */
+/** A process that computes, or would, for less than this share is quiet, after so long. */
 const quietShare = 0.4;
 const quietMs = 15_000;
 /** V8 begins a collection when buffers have grown by 64 MB; memory that is not touched is free. */
@@ -65,7 +66,7 @@ export interface MemoryKeeperOptions {
   readonly trim: () => void;
   /** Lets go of what is kept only to answer faster. */
   readonly shed: () => void;
-  /** The share of the time since it was last asked for which the process computed. */
+  /** The share of the time since the last call for which the process computed, or would have. */
   readonly busyShare: () => number;
 }
 
@@ -155,15 +156,22 @@ export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
  * processors from a collection, which then takes a second in place of a tenth of it. The time that
  * the event loop does not wait would be another thing: for a single client the network thread waits
  * for the disk by itself (docs/design/0035).
+ *
+ * Where the network thread is kept from a processor, it is busy too: a container that may use a
+ * quarter of one would otherwise be quiet under the most that it can carry. `waitedMs`: how long it
+ * was, since its start.
  */
-export function processBusyShare(clock: Clock): () => number {
-  let before = {...process.cpuUsage(), at: clock.monotonic()};
+export function processBusyShare(clock: Clock, waitedMs = processorWaitMs): () => number {
+  const take = (): {readonly usedMs: number; readonly at: number} => {
+    const {user, system} = process.cpuUsage();
+    return {usedMs: (user + system) / 1_000 + waitedMs(), at: clock.monotonic()};
+  };
+  let before = take();
   return () => {
-    const now = {...process.cpuUsage(), at: clock.monotonic()};
-    const micros = now.user + now.system - before.user - before.system;
-    const millis = now.at - before.at;
+    const now = take();
+    const share = (now.usedMs - before.usedMs) / (now.at - before.at);
     before = now;
-    return micros / 1_000 / millis;
+    return share;
   };
 }
 
