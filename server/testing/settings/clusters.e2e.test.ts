@@ -5,9 +5,9 @@ import {createServer} from 'node:http';
 import type {AddressInfo} from 'node:net';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
-import {setTimeout} from 'node:timers/promises';
 import {type ClusterSystem, type Member, untilLed} from '../cluster/cluster-system.ts';
 import {calmElections, startSvcCluster, type SvcCluster} from '../cluster/svc-cluster.ts';
+import {eventually} from '../time/eventually.ts';
 import {
   freePort,
   runSvc,
@@ -115,16 +115,6 @@ test('svc.ha.clusterName and clusterTokenPath: who has them is a member, nobody 
   }
 });
 
-/** Asks a member who leads until it names somebody else. */
-async function untilFollowed(leader: Member, asked: Member): Promise<void> {
-  const {host} = new URL(leader.url);
-  for (;;) {
-    const {leaderHttpAddress} = await strict.clientOf(asked).cluster('GET', '');
-    if (leaderHttpAddress !== null && leaderHttpAddress !== host) return;
-    await setTimeout(50);
-  }
-}
-
 test('svc.ha.electionTimeoutMin and TimeoutMax: a silent leader is waited for', async () => {
   const leader = await untilLed(strict);
   const begin = performance.now();
@@ -132,8 +122,12 @@ test('svc.ha.electionTimeoutMin and TimeoutMax: a silent leader is waited for', 
   await strict.clientOf(leader).command('music', 'INSERT INTO Artist SET n = 1');
   leader.process.freeze();
   const asked = strict.members.find(member => member !== leader) as Member;
+  const {host} = new URL(leader.url);
   try {
-    await untilFollowed(leader, asked);
+    await eventually('another one leads', async () => {
+      const {leaderHttpAddress} = await strict.clientOf(asked).cluster('GET', '');
+      return leaderHttpAddress !== null && leaderHttpAddress !== host;
+    });
     assert.ok(performance.now() - begin > 5_500);
   } finally {
     leader.process.thaw();
