@@ -236,7 +236,7 @@ export class Database {
     return this.#coordinator.nextPosition(bucketId);
   }
 
-  /** Changes when this node begins to take commits: positions of an earlier era are void. */
+  /** Changes when this node begins to take commits: positions of an earlier epoch are void. */
   get leadershipEpoch(): number {
     return this.#coordinator.leadershipEpoch;
   }

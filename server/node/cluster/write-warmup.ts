@@ -5,7 +5,7 @@
  * wait for them.
  *
  * Everything is thrown away behind it, and what goes wrong is not missed.
- * Source: docs/design/0030-rehearsed-writes.md.
+ * Source: docs/design/0030-write-warmup.md.
  */
 import {join} from 'node:path';
 import {indexFamilies} from '#server/caches/index-families.ts';

@@ -260,8 +260,8 @@ test('who asked for a change is told of its commit, or that it is not known', as
   const open = requests.whenCommitted(6);
   requests.committed(5);
   await done;
-  requests.leadershipEnded('it was deposed');
-  await assert.rejects(open, /it was deposed: whether the change happened is not known/);
+  requests.leadershipEnded('it lost its office');
+  await assert.rejects(open, /it lost its office: whether the change happened is not known/);
   const transfer = requests.whenTransferred();
   requests.transferred('b');
   assert.equal(await transfer, 'b');

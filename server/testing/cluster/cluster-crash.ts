@@ -65,12 +65,12 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
   try {
     await createLedger(cluster.clientOf(await untilLed(cluster)));
     const openedAt = await openAccounts(cluster.clientOf(await untilLed(cluster)));
-    for (let teller = 0; teller < transferClients; teller += 1) {
+    while (clients.length < transferClients) {
       clients.push(new TransferClient(below => random.below(below), openedAt));
     }
     for (cycle = 1; cycle <= options.cycles && findings.length === 0; cycle += 1) {
       kills += await workThroughKills(cluster, [...crew, ...clients], random);
-      findings.push(...clients.flatMap(teller => teller.findings.splice(0)));
+      findings.push(...clients.flatMap(client => client.findings.splice(0)));
       const leader = await untilLed(cluster);
       // The leader first: what it holds settles what was unknown, and the others must hold it too.
       for (const member of [leader, ...cluster.members.filter(one => one !== leader)]) {
@@ -101,8 +101,8 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
   };
 }
 
-function sumOf(bank: readonly TransferClient[], what: 'transfers' | 'looks'): number {
-  return bank.reduce((sum, teller) => sum + teller[what], 0);
+function sumOf(clients: readonly TransferClient[], what: 'transfers' | 'looks'): number {
+  return clients.reduce((sum, client) => sum + client[what], 0);
 }
 
 /** Everybody works, moving on where a member goes away; answers how many were killed. */
