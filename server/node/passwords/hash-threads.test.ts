@@ -1,32 +1,33 @@
 /** Keys are derived on threads that give way to the others, and end when they were idle. */
 import assert from 'node:assert/strict';
 import {pbkdf2Sync} from 'node:crypto';
-import {after, before, test} from 'node:test';
-import {addonPath} from '#server/storage/rocksdb/open.ts';
-import {offerIdleClass} from '../threads/priority.ts';
+import {test} from 'node:test';
 import {threadsOfProcess} from '../threads/testing-threads.ts';
 import {HashThreads} from './hash-threads.ts';
-
-before(() => offerIdleClass(addonPath('native')));
-after(() => offerIdleClass(undefined));
 
 const idleMs = 2_000;
 const lateMs = 250;
 const expected = pbkdf2Sync('secret', 'salt', 1_000, 32, 'sha256');
 
-/** Hash threads whose clock is moved by hand. */
+/**
+ * Hash threads whose clock is moved by hand. They are not of the idle class, in which they might
+ * do nothing for as long as this machine is busy; `priority.test.ts` has that.
+ */
 class World {
   readonly waiting: {readonly delayMs: number; readonly task: () => void}[] = [];
-  readonly threads = new HashThreads({
-    after: (delayMs, task) => {
-      const timer = {delayMs, task};
-      this.waiting.push(timer);
-      return () => {
-        if (this.waiting.includes(timer)) this.waiting.splice(this.waiting.indexOf(timer), 1);
-      };
+  readonly threads = new HashThreads(
+    {
+      after: (delayMs, task) => {
+        const timer = {delayMs, task};
+        this.waiting.push(timer);
+        return () => {
+          if (this.waiting.includes(timer)) this.waiting.splice(this.waiting.indexOf(timer), 1);
+        };
+      },
+      yield: () => Promise.resolve(),
     },
-    yield: () => Promise.resolve(),
-  });
+    'statement',
+  );
 
   /** Fires the timers of that length that wait now; all, without one. */
   pass(delayMs?: number): void {
@@ -40,9 +41,8 @@ class World {
   }
 }
 
-function countOf(kind: 'idle' | 'background'): number {
-  const all = [...threadsOfProcess().values()];
-  return all.filter(({isIdle, niceness}) => (kind === 'idle' ? isIdle : niceness === 10)).length;
+function countOf(priority: number): number {
+  return [...threadsOfProcess().values()].filter(({niceness}) => niceness === priority).length;
 }
 
 test('orders at the same time take a thread each, later ones the same, idle ones end', async () => {
@@ -57,7 +57,7 @@ test('orders at the same time take a thread each, later ones the same, idle ones
   assert.notDeepEqual(other, expected);
   assert.deepEqual(await threads.derive('secret', 'salt', 1_000), expected);
   assert.equal(threads.size, 2);
-  if (process.platform === 'linux') assert.equal(countOf('idle'), 2);
+  if (process.platform === 'linux') assert.equal(countOf(5), 2);
   world.pass();
   assert.equal(threads.size, 0);
   assert.deepEqual(await threads.derive('secret', 'salt', 1_000), expected, 'it begins anew');
@@ -88,7 +88,7 @@ test('a late order is given to a thread that is sure to run, and those behind it
   const behind = threads.derive('secret', 'salt', 1_000);
   assert.equal(threads.size, 3, 'the thread that is late gets no further order');
   assert.deepEqual(await behind, expected);
-  if (process.platform === 'linux') assert.ok(countOf('background') >= 1);
+  if (process.platform === 'linux') assert.ok(countOf(10) >= 1);
   assert.deepEqual(await late, expected);
   world.pass();
 });

@@ -47,11 +47,14 @@ interface Thread {
 
 export class HashThreads {
   readonly #timers: Timers;
+  readonly #willing: Priority;
   readonly #all = new Set<Thread>();
   #pooled = 0;
 
-  constructor(timers: Timers) {
+  /** @param willing - Of the threads that hash what is not late. */
+  constructor(timers: Timers, willing: Priority = 'idle') {
     this.#timers = timers;
+    this.#willing = willing;
   }
 
   /** Threads that are there. */
@@ -73,7 +76,7 @@ export class HashThreads {
       this.#give(given, 'background');
       return await given.key.promise;
     }
-    this.#give(given, 'idle');
+    this.#give(given, this.#willing);
     const cancel = this.#timers.after(lateMs, () => {
       given.isLate = true;
       this.#give(given, 'background');

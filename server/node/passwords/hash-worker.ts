@@ -9,6 +9,8 @@ import type {HashOrder} from './hash-threads.ts';
 
 const port = parentPort;
 if (port !== null) {
+  // The first key loads what makes keys, which would take seconds behind busy processors.
+  pbkdf2Sync('', '', 1, 1, 'sha256');
   lowerPriority(workerData as Priority);
   port.on('message', ({password, salt, rounds, keyBytes}: HashOrder) => {
     port.postMessage(pbkdf2Sync(password, salt, rounds, keyBytes, 'sha256'));

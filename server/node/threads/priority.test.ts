@@ -1,57 +1,57 @@
 /** Threads lower their priority for themselves alone, and as far as this machine lets them. */
 import assert from 'node:assert/strict';
+import {type ChildProcess, spawn} from 'node:child_process';
 import {once} from 'node:events';
+import {createInterface} from 'node:readline';
 import {test} from 'node:test';
-import {Worker} from 'node:worker_threads';
+import {fileURLToPath} from 'node:url';
+import {isDeepStrictEqual} from 'node:util';
 import {addonPath} from '#server/storage/rocksdb/open.ts';
-import {offerIdleClass, type Priority} from './priority.ts';
-import {threadsOfProcess} from './testing-threads.ts';
+import type {Priority} from './priority.ts';
+import type {ThreadFacts} from './testing-threads.ts';
 
-const isElsewhere = process.platform !== 'linux' && 'threads have no priority of their own';
+const skip = process.platform !== 'linux' && 'threads have no priority of their own';
+const program = fileURLToPath(new URL('./testing-lowered.ts', import.meta.url));
+const givenUpMs = 50_000;
 
-/** A thread of that priority: what it answered, and what the kernel says of it. */
-async function started(priority: Priority) {
-  const before = threadsOfProcess();
-  const worker = new Worker(new URL('./testing-lowered.ts', import.meta.url), {
-    workerData: priority,
-  });
+/** Waits until a thread that was started with that priority has what is expected of it. */
+async function reaches(expected: ThreadFacts, priority: Priority, addon: readonly string[] = []) {
+  const words = ['--conditions=source', program, priority, ...addon];
+  const child = spawn(process.execPath, words, {stdio: ['ignore', 'pipe', 'inherit']});
+  const late = setTimeout(() => child.kill('SIGKILL'), givenUpMs);
   try {
-    const [isIdle] = (await once(worker, 'message')) as [boolean];
-    const added = [...threadsOfProcess()].filter(([id]) => !before.has(id));
-    const changed = [...threadsOfProcess()].filter(([id, facts]) => {
-      const earlier = before.get(id);
-      return earlier !== undefined && earlier.niceness !== facts.niceness;
-    });
-    assert.deepEqual(changed, [], 'others keep theirs');
-    return {isIdle, threads: added.map(([, facts]) => facts)};
+    await untilIn(child, expected, priority);
   } finally {
-    await worker.terminate();
+    clearTimeout(late);
+    if (child.kill('SIGKILL')) await once(child, 'close');
   }
 }
 
-test('a thread takes a niceness of its own', {skip: isElsewhere}, async () => {
-  for (const [priority, niceness] of [
-    ['statement', 5],
-    ['background', 10],
-  ] as const) {
-    const {isIdle, threads} = await started(priority);
-    assert.equal(isIdle, false);
-    assert.ok(threads.some(facts => facts.niceness === niceness && !facts.isIdle));
+async function untilIn({stdout}: ChildProcess, expected: ThreadFacts, what: string) {
+  assert.ok(stdout);
+  let before: ReadonlyMap<string, ThreadFacts> | undefined;
+  for await (const line of createInterface({input: stdout})) {
+    const now = new Map(JSON.parse(line) as [string, ThreadFacts][]);
+    before ??= now;
+    const added = [...now].filter(([id]) => before?.has(id) === false);
+    if (!added.some(([, facts]) => isDeepStrictEqual(facts, expected))) continue;
+    const others = [...now].filter(([id]) => before?.has(id));
+    for (const [id, facts] of others) assert.deepEqual(facts, before.get(id), 'others keep theirs');
+    return;
   }
+  assert.fail(`no thread became ${what}`);
+}
+
+test('a thread takes a niceness of its own', {skip}, async () => {
+  await reaches({niceness: 5, isIdle: false}, 'statement');
+  await reaches({niceness: 10, isIdle: false}, 'background');
 });
 
 test('the idle class is entered by the addon, and without it comes the last niceness', {
-  skip: isElsewhere,
+  skip,
 }, async () => {
-  const without = await started('idle');
-  assert.equal(without.isIdle, false);
-  assert.ok(without.threads.some(facts => facts.niceness === 19 && !facts.isIdle));
-  offerIdleClass(addonPath('native'));
-  try {
-    const {isIdle, threads} = await started('idle');
-    assert.equal(isIdle, true);
-    assert.equal(threads.filter(facts => facts.isIdle).length, 1);
-  } finally {
-    offerIdleClass(undefined);
-  }
+  await reaches({niceness: 19, isIdle: false}, 'idle');
+  const addon = addonPath('native');
+  assert.ok(addon !== undefined);
+  await reaches({niceness: 19, isIdle: true}, 'idle', [addon]);
 });

@@ -34,20 +34,20 @@ export function offerIdleClass(path: string | undefined): void {
 
 /**
  * Lowers the priority of the calling thread, for as long as it lives. It is never raised: whoever
- * was started with less keeps that. Answers whether the thread is in the idle class.
+ * was started with less keeps that.
  */
-export function lowerPriority(priority: Priority): boolean {
+export function lowerPriority(priority: Priority): void {
   // Elsewhere it would be the priority of the process.
-  if (process.platform !== 'linux') return false;
+  if (process.platform !== 'linux') return;
+  // Loaded first: beside busy processors a thread that has given way would take seconds for it.
+  const enterIdleClass = priority === 'idle' ? loadIdleClass() : undefined;
   if (getPriority() < niceness[priority]) setPriority(niceness[priority]);
-  return priority === 'idle' && enterIdleClass();
+  enterIdleClass?.();
 }
 
-function enterIdleClass(): boolean {
+function loadIdleClass(): (() => boolean) | undefined {
   const path = getEnvironmentData(addonKey);
-  if (typeof path !== 'string') return false;
-  const {enterIdleClass: enter} = createRequire(import.meta.url)(path) as {
-    readonly enterIdleClass: () => boolean;
-  };
-  return enter();
+  if (typeof path !== 'string') return undefined;
+  const addon = createRequire(import.meta.url)(path) as {readonly enterIdleClass: () => boolean};
+  return addon.enterIdleClass;
 }
