@@ -8,7 +8,7 @@ import {fileURLToPath} from 'node:url';
 import {isDeepStrictEqual} from 'node:util';
 import {addonPath} from '#server/storage/rocksdb/open.ts';
 import type {Priority} from './priority.ts';
-import type {ThreadFacts} from './testing-threads.ts';
+import {lowered, type ThreadFacts} from './testing-threads.ts';
 
 const skip = process.platform !== 'linux' && 'threads have no priority of their own';
 const program = fileURLToPath(new URL('./testing-lowered.ts', import.meta.url));
@@ -43,8 +43,8 @@ async function untilIn({stdout}: ChildProcess, expected: ThreadFacts, what: stri
 }
 
 test('a thread takes a niceness of its own', {skip}, async () => {
-  await reaches({niceness: 5, isIdle: false}, 'statement');
-  await reaches({niceness: 10, isIdle: false}, 'background');
+  await reaches({niceness: lowered(5), isIdle: false}, 'statement');
+  await reaches({niceness: lowered(10), isIdle: false}, 'background');
 });
 
 test('the idle class is entered by the addon, and without it comes the last niceness', {

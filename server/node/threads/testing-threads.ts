@@ -1,5 +1,6 @@
 /** What the kernel says of the threads of this process, for tests. */
 import {readdirSync, readFileSync} from 'node:fs';
+import {getPriority} from 'node:os';
 
 export interface ThreadFacts {
   readonly niceness: number;
@@ -8,6 +9,11 @@ export interface ThreadFacts {
 }
 
 const idlePolicy = '5';
+
+/** What a thread has that asks for that niceness: tests may be run with more, which it keeps. */
+export function lowered(niceness: number): number {
+  return Math.max(niceness, getPriority());
+}
 
 /** The threads that there are now, by their numbers. */
 export function threadsOfProcess(): ReadonlyMap<string, ThreadFacts> {
