@@ -14,13 +14,17 @@ const skip = process.platform !== 'linux' && 'threads have no priority of their 
 const program = fileURLToPath(new URL('./testing-lowered.ts', import.meta.url));
 const givenUpMs = 50_000;
 
-/** Waits until a thread that was started with that priority has what is expected of it. */
-async function reaches(expected: ThreadFacts, priority: Priority, addon: readonly string[] = []) {
-  const words = ['--conditions=source', program, priority, ...addon];
+/** Waits until a thread that was started for that has what is expected of it. */
+async function reaches(
+  expected: ThreadFacts,
+  started: Priority | 'hashes',
+  addon: readonly string[] = [],
+) {
+  const words = ['--conditions=source', program, started, ...addon];
   const child = spawn(process.execPath, words, {stdio: ['ignore', 'pipe', 'inherit']});
   const late = setTimeout(() => child.kill('SIGKILL'), givenUpMs);
   try {
-    await untilIn(child, expected, priority);
+    await untilIn(child, expected, started);
   } finally {
     clearTimeout(late);
     if (child.kill('SIGKILL')) await once(child, 'close');
@@ -39,7 +43,7 @@ async function untilIn({stdout}: ChildProcess, expected: ThreadFacts, what: stri
     for (const [id, facts] of others) assert.deepEqual(facts, before.get(id), 'others keep theirs');
     return;
   }
-  assert.fail(`no thread became ${what}`);
+  assert.fail(`no thread for ${what} has ${JSON.stringify(expected)}`);
 }
 
 test('a thread takes a niceness of its own', {skip}, async () => {
@@ -54,4 +58,5 @@ test('the idle class is entered by the addon, and without it comes the last nice
   const addon = addonPath('native');
   assert.ok(addon !== undefined);
   await reaches({niceness: 19, isIdle: true}, 'idle', [addon]);
+  await reaches({niceness: 19, isIdle: true}, 'hashes', [addon]);
 });
