@@ -9,7 +9,7 @@ import {type ChildProcess, spawn} from 'node:child_process';
 import {chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import {freePort} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {cpuMicrosOf, placed, runProgram} from '../processes.ts';
 
 const folders = ['/usr/lib/postgresql/15/bin', '/usr/local/bin', '/usr/bin'];

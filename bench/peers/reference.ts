@@ -8,7 +8,7 @@
 import {existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
-import {freePort} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {pinned, runProgram} from '../processes.ts';
 import {addressed, type Target} from './target.ts';
 

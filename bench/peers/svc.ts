@@ -1,10 +1,6 @@
 /** Our own server as a target of a benchmark: `bin/svc start` in an empty folder. */
-import {
-  freePort,
-  rootPassword,
-  startServer,
-  temporaryRoot,
-} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
+import {rootPassword, startServer, temporaryRoot} from '#server/testing/worlds/server-process.ts';
 import {pinned} from '../processes.ts';
 import {addressed, type Target} from './target.ts';
 

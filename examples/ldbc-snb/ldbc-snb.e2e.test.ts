@@ -10,8 +10,8 @@ import {after, before, test} from 'node:test';
 import type {Client} from '#server/client/client.ts';
 import {examplesOf, printsAs} from '#server/testing/documents/blocks.ts';
 import {runShell} from '#server/testing/documents/shell.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   rootPassword,
   type ServerProcess,
   startServer,

@@ -8,8 +8,8 @@ import {join} from 'node:path';
 import {after, before, test} from 'node:test';
 import {examplesOf, printsAs} from '#server/testing/documents/blocks.ts';
 import {runShell} from '#server/testing/documents/shell.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   rootPassword,
   type ServerProcess,
   startServer,

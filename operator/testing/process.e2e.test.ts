@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
 import {once} from 'node:events';
 import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
-import {createServer} from 'node:net';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {test} from 'node:test';
@@ -13,17 +12,9 @@ import {clusterObject} from '#operator/api/testing-cluster.ts';
 import {kinds} from '#operator/kubernetes/kinds.ts';
 import {serveFakeApi} from '#operator/simulation/fake-api/http-server.ts';
 import {ObjectStore} from '#operator/simulation/fake-api/object-store.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 
 const root = join(import.meta.dirname, '../..');
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 /** Waits until it holds; what never does fails the test by its own time limit. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {

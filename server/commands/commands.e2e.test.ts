@@ -11,8 +11,8 @@ import {recordKey} from '#server/layout/record-key.ts';
 import {Rid} from '#server/model/value.ts';
 import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   program,
   type Ran,
   rootPassword,

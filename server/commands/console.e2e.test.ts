@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import {readFileSync, rmSync, statSync} from 'node:fs';
 import {join} from 'node:path';
 import {after, before, test} from 'node:test';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   program,
   type Ran,
   rootPassword,

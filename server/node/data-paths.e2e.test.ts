@@ -7,8 +7,8 @@ import assert from 'node:assert/strict';
 import {cpSync, existsSync, mkdtempSync, readdirSync, rmSync} from 'node:fs';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   type ServerProcess,
   startServer,
   temporaryRoot,

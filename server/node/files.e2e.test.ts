@@ -8,12 +8,8 @@ import {join} from 'node:path';
 import {test} from 'node:test';
 import {Client} from '#server/client/client.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {
-  freePort,
-  runSvc,
-  startServer,
-  temporaryRoot,
-} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
+import {runSvc, startServer, temporaryRoot} from '#server/testing/worlds/server-process.ts';
 
 test('M7, M10: all files are its owner’s alone, and lost+found is passed over', async () => {
   const root = temporaryRoot('files');

@@ -13,7 +13,7 @@ import {availableParallelism} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {freePort} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
   canUnshare,
   type GivenSettings,

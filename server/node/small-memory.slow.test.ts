@@ -12,12 +12,8 @@ import {buffer} from 'node:stream/consumers';
 import {after, test} from 'node:test';
 import {MemberProcess} from '#server/testing/cluster/member-process.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {
-  freePort,
-  program,
-  rootPassword,
-  temporaryRoot,
-} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
+import {program, rootPassword, temporaryRoot} from '#server/testing/worlds/server-process.ts';
 
 const limitBytes = 512 * 1024 * 1024;
 const rows = 150_000;

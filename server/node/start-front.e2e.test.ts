@@ -7,7 +7,7 @@ import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {freePort} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
   canUnshare,
   type GivenSettings,

@@ -12,8 +12,8 @@ import {mkdirSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {after, before, test} from 'node:test';
 import type {Client, Row} from '#server/client/client.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   type ServerProcess,
   startServer,
   temporaryRoot,

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import type {Row} from '#server/client/client.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {freePort, startServer, temporaryRoot} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
+import {startServer, temporaryRoot} from '#server/testing/worlds/server-process.ts';
 
 test('an archive of demo within a minute', {timeout: 240_000}, async () => {
   const settings = {'svc.server.sampleDatabase': 'demo'};

@@ -11,8 +11,8 @@ import {after, before, test} from 'node:test';
 import type {Client, Row} from '#server/client/client.ts';
 import {ServerError} from '#server/client/server-error.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   type ServerProcess,
   startServer,
   temporaryRoot,

@@ -10,8 +10,8 @@ import {join} from 'node:path';
 import {after, before, test} from 'node:test';
 import type {Client, Row} from '#server/client/client.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   type ServerProcess,
   startServer,
   temporaryRoot,

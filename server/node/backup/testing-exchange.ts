@@ -5,8 +5,8 @@ import {mkdtempSync, readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {Client, Row} from '#server/client/client.ts';
 import {ServerError} from '#server/client/server-error.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   type ServerProcess,
   startServer,
   temporaryRoot,

@@ -9,8 +9,8 @@ import type {Client} from '#server/client/client.ts';
 import {untilLed} from '#server/testing/cluster/cluster-system.ts';
 import {calmElections, startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   type ServerProcess,
   startServer,
   temporaryRoot,

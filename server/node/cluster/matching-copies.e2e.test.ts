@@ -11,7 +11,8 @@ import type {Client} from '#server/client/client.ts';
 import {untilLed} from '#server/testing/cluster/cluster-system.ts';
 import {startSvcCluster, type SvcCluster} from '#server/testing/cluster/svc-cluster.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {freePort, startServer, temporaryRoot} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
+import {startServer, temporaryRoot} from '#server/testing/worlds/server-process.ts';
 
 const base = temporaryRoot('matching');
 after(() => rmSync(base, {recursive: true, force: true}));

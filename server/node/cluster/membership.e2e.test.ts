@@ -12,7 +12,8 @@ import {type Member, untilLed} from '#server/testing/cluster/cluster-system.ts';
 import {MemberProcess} from '#server/testing/cluster/member-process.ts';
 import {startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {freePort, program, rootPassword} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
+import {program, rootPassword} from '#server/testing/worlds/server-process.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
 after(async () => {

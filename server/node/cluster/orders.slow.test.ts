@@ -9,12 +9,8 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {MemberProcess} from '#server/testing/cluster/member-process.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {
-  freePort,
-  program,
-  rootPassword,
-  temporaryRoot,
-} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
+import {program, rootPassword, temporaryRoot} from '#server/testing/worlds/server-process.ts';
 
 const folder = temporaryRoot('orders');
 const started: MemberProcess[] = [];

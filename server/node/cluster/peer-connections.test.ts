@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {join} from 'node:path';
 import {test} from 'node:test';
 import {type RawSetting, resolveSettings} from '#server/base/setting-values.ts';
-import {freePort} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {listeningHost} from './peer-connections.ts';
 import {openTestLinks} from './testing-peer-links.ts';
 import type {PeerLinks} from '#server/replication/links/peer-links.ts';

@@ -5,7 +5,8 @@ import {cpSync, rmSync, symlinkSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {test} from 'node:test';
 import {Client} from '#server/client/client.ts';
-import {freePort, rootPassword, temporaryRoot} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
+import {rootPassword, temporaryRoot} from '#server/testing/worlds/server-process.ts';
 
 const repository = resolve(import.meta.dirname, '../../..');
 

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import {existsSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   rootPassword,
   runSvc,
   startServer,

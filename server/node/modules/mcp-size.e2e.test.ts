@@ -10,12 +10,8 @@ import {join, resolve} from 'node:path';
 import {createInterface} from 'node:readline';
 import type {Writable} from 'node:stream';
 import {test} from 'node:test';
-import {
-  freePort,
-  rootPassword,
-  startServer,
-  temporaryRoot,
-} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
+import {rootPassword, startServer, temporaryRoot} from '#server/testing/worlds/server-process.ts';
 
 const MB = 1024 * 1024;
 const sizeMax = 4 * MB;

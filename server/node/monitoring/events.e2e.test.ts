@@ -4,8 +4,8 @@ import {statSync} from 'node:fs';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
 import type {ServerEvent} from '#server/monitoring/server-event.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   rootPassword,
   type ServerProcess,
   startServer,

@@ -7,12 +7,8 @@ import {
   type ScrapedFamily,
   scrapedValue,
 } from '#server/testing/metrics/exposition.ts';
-import {
-  freePort,
-  rootPassword,
-  startServer,
-  temporaryRoot,
-} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
+import {rootPassword, startServer, temporaryRoot} from '#server/testing/worlds/server-process.ts';
 
 const server = await startServer({root: temporaryRoot('metrics'), port: await freePort()});
 const client = server.client();

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import {readFileSync, statSync} from 'node:fs';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
-import {freePort, startServer, temporaryRoot} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
+import {startServer, temporaryRoot} from '#server/testing/worlds/server-process.ts';
 
 const server = await startServer({root: temporaryRoot('profiler'), port: await freePort()});
 const client = server.client();

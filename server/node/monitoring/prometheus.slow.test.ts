@@ -11,7 +11,8 @@ import {join} from 'node:path';
 import {test} from 'node:test';
 import {AskedServer} from '#server/testing/settings/asked-server.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {freePort, rootPassword} from '#server/testing/worlds/server-process.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
+import {rootPassword} from '#server/testing/worlds/server-process.ts';
 
 const isThere = spawnSync('prometheus', ['--version']).error === undefined;
 const skip = isThere ? false : 'prometheus is not installed';

@@ -12,8 +12,8 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {type SettingKey, settingRows} from '#server/base/settings.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   program,
   runSvc,
   startServer,

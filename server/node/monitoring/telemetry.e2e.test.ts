@@ -4,8 +4,8 @@ import {after, before, test} from 'node:test';
 import {traceParentOf} from '#server/monitoring/telemetry.ts';
 import {attribute, OtlpCollector} from '#server/testing/metrics/otlp-collector.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   rootPassword,
   type ServerProcess,
   startServer,

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import {existsSync, globSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   rootPassword,
   type ServerProcess,
   startServer,

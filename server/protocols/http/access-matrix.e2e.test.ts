@@ -9,8 +9,8 @@ import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {type AdministrativeCommand, nameOf} from '#server/administration/command.ts';
 import {administrativeCommands} from '#server/administration/commands.ts';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   rootPassword,
   type ServerProcess,
   startServer,

@@ -1,8 +1,8 @@
 /** What a database's own functions and triggers are after the server was killed: still there. */
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   rootPassword,
   type ServerProcess,
   startServer,

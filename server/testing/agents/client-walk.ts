@@ -8,7 +8,8 @@ import {execFile} from 'node:child_process';
 import {rmSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {promisify} from 'node:util';
-import {freePort, rootPassword, startServer, temporaryRoot} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
+import {rootPassword, startServer, temporaryRoot} from '../worlds/server-process.ts';
 
 const stdioScript = join(resolve(import.meta.dirname, '../../..'), 'bin/mcp-stdio.sh');
 

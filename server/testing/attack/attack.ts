@@ -9,8 +9,8 @@
  */
 import {readFileSync} from 'node:fs';
 import {setPriority} from 'node:os';
+import {freePort} from '../worlds/free-port.ts';
 import {
-  freePort,
   rootPassword,
   type ServerProcess,
   startServer,

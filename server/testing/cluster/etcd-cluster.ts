@@ -6,7 +6,8 @@
 import {mkdirSync, rmSync} from 'node:fs';
 import {join} from 'node:path';
 import {Client} from '#server/client/client.ts';
-import {freePort, temporaryRoot} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
+import {temporaryRoot} from '../worlds/server-process.ts';
 import {type ClusterSystem, type Member, untilLed} from './cluster-system.ts';
 import {goProgram} from './go-program.ts';
 import {MemberProcess} from './member-process.ts';

@@ -6,13 +6,8 @@ import {mkdirSync, rmSync} from 'node:fs';
 import {join} from 'node:path';
 import {Client} from '#server/client/client.ts';
 import type {SeededRandom} from '../property/seeded-random.ts';
-import {
-  freePort,
-  program,
-  rootPassword,
-  temporaryRoot,
-  testSettings,
-} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
+import {program, rootPassword, temporaryRoot, testSettings} from '../worlds/server-process.ts';
 import {type ClusterSystem, type Member, untilLed} from './cluster-system.ts';
 import {Links} from './links.ts';
 import {MemberProcess} from './member-process.ts';
@@ -173,15 +168,12 @@ function prepareMember(
 }
 
 async function freeAddresses(size: number): Promise<MemberAddress[]> {
-  // A port that was free is free for the next who asks as well.
-  const ports = new Set<number>();
-  while (ports.size < size * 2) ports.add(await freePort());
-  const [...free] = ports;
-  return Array.from({length: size}, (_, index) => ({
-    host: `127.0.0.${index + 1}`,
-    raftPort: free[index * 2] as number,
-    httpPort: free[index * 2 + 1] as number,
-  }));
+  const addresses: MemberAddress[] = [];
+  while (addresses.length < size) {
+    const host = `127.0.0.${addresses.length + 1}`;
+    addresses.push({host, raftPort: await freePort(), httpPort: await freePort()});
+  }
+  return addresses;
 }
 
 function redirected(table: Readonly<Record<string, string>>): Record<string, string> {

@@ -26,7 +26,8 @@ import {
   type Tolerance,
   tolerances,
 } from './suite.ts';
-import {freePort, startServer, temporaryRoot} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
+import {startServer, temporaryRoot} from '../worlds/server-process.ts';
 
 /** Reasons by name; a name may end in `*`. */
 interface Baseline {

@@ -16,7 +16,8 @@ import {join} from 'node:path';
 import {promisify} from 'node:util';
 import {typescriptClient, walkOverHttp, walkOverLines} from '../agents/client-walk.ts';
 import {pythonClient, scenarioProgram} from '../agents/outside-tools.ts';
-import {freePort, rootPassword, startServer, temporaryRoot} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
+import {rootPassword, startServer, temporaryRoot} from '../worlds/server-process.ts';
 import {type Difference, matches, type SuiteOutcome} from './suite.ts';
 
 const run = promisify(execFile);

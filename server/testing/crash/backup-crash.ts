@@ -11,12 +11,8 @@ import {join} from 'node:path';
 import type {Client, Row} from '#server/client/client.ts';
 import {ServerError} from '#server/client/server-error.ts';
 import {SeededRandom} from '../property/seeded-random.ts';
-import {
-  freePort,
-  type ServerProcess,
-  startServer,
-  temporaryRoot,
-} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
+import {type ServerProcess, startServer, temporaryRoot} from '../worlds/server-process.ts';
 
 const killAfterMillis = {least: 100, most: 4_000} as const;
 const importedRows = 300;

@@ -12,12 +12,8 @@ import {reportBackupCrashes} from './backup-crash.ts';
 import {type Finding, Ledger} from './ledger.ts';
 import {Writer} from './writer.ts';
 import {SeededRandom} from '../property/seeded-random.ts';
-import {
-  freePort,
-  type ServerProcess,
-  startServer,
-  temporaryRoot,
-} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
+import {type ServerProcess, startServer, temporaryRoot} from '../worlds/server-process.ts';
 
 const writers = 8;
 const killAfterMillis = {least: 40, most: 450} as const;

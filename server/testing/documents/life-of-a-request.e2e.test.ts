@@ -9,7 +9,8 @@ import {join} from 'node:path';
 import {after, before, test} from 'node:test';
 import {untilLed} from '../cluster/cluster-system.ts';
 import {startSvcCluster} from '../cluster/svc-cluster.ts';
-import {freePort, rootPassword, startServer, temporaryRoot} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
+import {rootPassword, startServer, temporaryRoot} from '../worlds/server-process.ts';
 
 interface Hop {
   readonly path: string;

@@ -4,7 +4,7 @@ import {execFileSync} from 'node:child_process';
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {freePort} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
 import {examplesOf, printsAs} from './blocks.ts';
 import {runShell} from './shell.ts';
 

@@ -7,7 +7,8 @@ import {cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync} from
 import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {ServerError} from '#server/client/server-error.ts';
-import {freePort, startServer, temporaryRoot} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
+import {startServer, temporaryRoot} from '../worlds/server-process.ts';
 
 const records = 400;
 const base = temporaryRoot('damage');

@@ -10,12 +10,8 @@ import {after, test} from 'node:test';
 import {setTimeout} from 'node:timers/promises';
 import type {Client} from '#server/client/client.ts';
 import {eventually} from '../time/eventually.ts';
-import {
-  freePort,
-  type ServerProcess,
-  startServer,
-  temporaryRoot,
-} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
+import {type ServerProcess, startServer, temporaryRoot} from '../worlds/server-process.ts';
 
 /** The pause between two attempts where the first failed. */
 const pauseMs = 20;

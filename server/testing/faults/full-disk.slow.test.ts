@@ -10,7 +10,8 @@ import {after, test} from 'node:test';
 import type {Client} from '#server/client/client.ts';
 import {ServerError} from '#server/client/server-error.ts';
 import {eventually} from '../time/eventually.ts';
-import {freePort, type ServerProcess, startServer} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
+import {type ServerProcess, startServer} from '../worlds/server-process.ts';
 import {SmallDisk} from './small-disk.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-full-disk-'));

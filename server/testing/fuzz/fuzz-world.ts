@@ -8,8 +8,8 @@
 import {readdirSync, readFileSync} from 'node:fs';
 import http from 'node:http';
 import {connect, type Socket} from 'node:net';
+import {freePort} from '../worlds/free-port.ts';
 import {
-  freePort,
   rootPassword,
   type ServerProcess,
   startServer,

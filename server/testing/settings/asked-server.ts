@@ -2,8 +2,8 @@
  * A real server that a test of settings asks as a user would: statements, requests, and changes of
  * its settings while it runs.
  */
+import {freePort} from '../worlds/free-port.ts';
 import {
-  freePort,
   rootPassword,
   type ServerProcess,
   startServer,

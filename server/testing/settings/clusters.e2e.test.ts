@@ -8,13 +8,8 @@ import {after, test} from 'node:test';
 import {type ClusterSystem, type Member, untilLed} from '../cluster/cluster-system.ts';
 import {calmElections, startSvcCluster, type SvcCluster} from '../cluster/svc-cluster.ts';
 import {eventually} from '../time/eventually.ts';
-import {
-  freePort,
-  runSvc,
-  type ServerProcess,
-  startServer,
-  temporaryRoot,
-} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
+import {runSvc, type ServerProcess, startServer, temporaryRoot} from '../worlds/server-process.ts';
 import {AskedServer} from './asked-server.ts';
 
 const folder = temporaryRoot('settings-secret');

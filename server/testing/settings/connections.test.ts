@@ -21,7 +21,8 @@ import {fetchSnapshot} from '#server/replication/snapshot/snapshot-fetch.ts';
 import {SnapshotStore} from '#server/replication/snapshot/snapshot-store.ts';
 import {eventually} from '../time/eventually.ts';
 import {ManualTimers} from '../time/manual-timers.ts';
-import {freePort, temporaryRoot} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
+import {temporaryRoot} from '../worlds/server-process.ts';
 
 type Values = Readonly<Record<string, RawSetting>>;
 

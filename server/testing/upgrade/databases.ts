@@ -8,7 +8,8 @@
 import {cpSync, existsSync, mkdirSync, rmSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {version} from '#server/node/version.ts';
-import {freePort, startServer, temporaryRoot} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
+import {startServer, temporaryRoot} from '../worlds/server-process.ts';
 
 export const keptDatabases = join(import.meta.dirname, '../fixtures/databases');
 export const keptName = 'kept';

@@ -13,13 +13,8 @@ import {ServerError} from '#server/client/server-error.ts';
 import {type Member, untilLed} from '../cluster/cluster-system.ts';
 import {startSvcCluster, type SvcCluster} from '../cluster/svc-cluster.ts';
 import {eventually} from '../time/eventually.ts';
-import {
-  freePort,
-  program,
-  type ServerProcess,
-  startServer,
-  temporaryRoot,
-} from '../worlds/server-process.ts';
+import {freePort} from '../worlds/free-port.ts';
+import {program, type ServerProcess, startServer, temporaryRoot} from '../worlds/server-process.ts';
 import {makeRelease, nextMinor, nextPatch} from './next-release.ts';
 
 const base = temporaryRoot('two-releases');

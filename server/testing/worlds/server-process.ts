@@ -7,7 +7,6 @@
  */
 import {type ChildProcess, spawn} from 'node:child_process';
 import {mkdtempSync, rmSync} from 'node:fs';
-import {createServer} from 'node:net';
 import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
 import {Client} from '#server/client/client.ts';
@@ -120,16 +119,6 @@ export class ServerProcess {
 /** A new folder for a server, under the system's folder for temporary files. */
 export function temporaryRoot(name: string): string {
   return mkdtempSync(join(tmpdir(), `svc-${name}-`));
-}
-
-/** A port of the loopback interface that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise(resolve => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
 }
 
 /**

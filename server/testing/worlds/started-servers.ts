@@ -8,7 +8,8 @@ import {join} from 'node:path';
 import {Client} from '#server/client/client.ts';
 import {MemberProcess} from '../cluster/member-process.ts';
 import {eventually} from '../time/eventually.ts';
-import {freePort, program, rootPassword, temporaryRoot, testSettings} from './server-process.ts';
+import {freePort} from './free-port.ts';
+import {program, rootPassword, temporaryRoot, testSettings} from './server-process.ts';
 
 export type GivenSettings = Readonly<Record<string, string | number | boolean>>;
 

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import {connect} from 'node:net';
 import {after, before, test} from 'node:test';
+import {freePort} from '#server/testing/worlds/free-port.ts';
 import {
-  freePort,
   rootPassword,
   type ServerProcess,
   startServer,
