@@ -137,6 +137,22 @@ test('what a test leaves to its end, and throws in a callback, is that test’s'
   ]);
 });
 
+test('what goes wrong when the cases are over fails the file, and is told', async () => {
+  const {lines} = await run({
+    'server/late.test.ts': `
+      test('leaves a timer', () => void setTimeout(() => { throw new Error('later'); }, 0));
+      test('goes on', () => new Promise(resolve => setTimeout(resolve, 50)));`,
+    'server/killed.test.ts': "test('dies', () => process.kill(process.pid, 'SIGKILL'));",
+  });
+  assert.deepEqual(fileLines(lines), [
+    'FAIL server/killed.test.ts (0 passed, 1 failed)',
+    'FAIL server/late.test.ts (2 passed, 1 failed)',
+  ]);
+  assert.ok(lines.includes('its process ended with SIGKILL'));
+  assert.ok(lines.includes('its process ended with exit code 1'));
+  assert.ok(lines.some(line => /"leaves a timer".*"Error: later"/.test(line)));
+});
+
 test('a pattern that names no file, and a scope that there is not, are refused', async () => {
   const {status, lines} = await run({}, ['files', 'server/absent.test.ts']);
   assert.equal(status, 1);

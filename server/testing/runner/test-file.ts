@@ -36,20 +36,25 @@ export async function runTestFile(root: string, file: string, notes: string): Pr
   const path = join(root, file);
   const execArgv = ['--conditions=source', '--import', loadingUrl(notes)];
   const env = {...process.env, NODE_COMPILE_CACHE: compiled};
+  // What node tells of a file beside its cases, such as an error that came after them.
+  const told = new Set<string>();
   const events = run({files: [path], concurrency: 1, cwd: root, execArgv, env});
   for await (const event of events) {
     if (event.type === 'test:stdout' || event.type === 'test:stderr') {
       output.push(event.data.message);
+    } else if (event.type === 'test:diagnostic') {
+      if (event.data.file !== undefined) told.add(event.data.message);
     } else if (event.type === 'test:pass') {
       // Of a file without cases node says that the file itself passed.
       if (event.data.details.type === 'suite' || event.data.name === path) continue;
       counts[isSkipped(event.data) ? 'skipped' : 'passed'] += 1;
     } else if (event.type === 'test:fail') {
-      const shown = describeFailure(event.data);
+      const isFile = event.data.name === path;
+      const shown = isFile ? describeEnd(event.data, told) : describeFailure(event.data);
       if (shown === undefined) continue;
       output.push(shown);
       counts[isSkipped(event.data) ? 'skipped' : 'failed'] += 1;
-      if (!isSkipped(event.data)) failures.push(event.data.name === path ? file : event.data.name);
+      if (!isSkipped(event.data)) failures.push(isFile ? file : event.data.name);
     }
   }
   if (counts.passed + counts.failed + counts.skipped === 0) {
@@ -80,4 +85,13 @@ function describeFailure({name, details}: EventData.TestFail): string | undefine
   const cause = error.cause;
   const text = cause instanceof Error ? (cause.stack ?? cause.message) : error.message;
   return `\n✖ ${name}\n${text}\n`;
+}
+
+/** How the process of a file ended that failed beside its cases, and what node told of it. */
+function describeEnd(failure: EventData.TestFail, told: ReadonlySet<string>): string | undefined {
+  const {exitCode, signal} = failure.details.error as {exitCode?: number; signal?: string | null};
+  const shown = describeFailure(failure);
+  if (shown === undefined || exitCode === undefined) return shown;
+  const how = signal === null || signal === undefined ? `exit code ${exitCode}` : signal;
+  return `${shown}its process ended with ${how}\n${[...told].join('\n')}\n`;
 }
