@@ -55,6 +55,13 @@ test('every operation is one where values lie beside records, too', async t => {
   t.diagnostic(`${crashPoints} crash points: ${list(byKind)}; ${besideSeen} values beside records`);
 });
 
+test('every operation is one where the disk fills up, too', async t => {
+  // At point 159 the power goes in a timer: an applier that waited for room goes on.
+  const {crashPoints, byKind} = await takeCrashPoints('full disk', 1);
+  assert.ok(crashPoints > 159);
+  t.diagnostic(`${crashPoints} crash points: ${list(byKind)}`);
+});
+
 test('a disk that fills up costs refusals, and the server goes on when it has room', async t => {
   let recovered = 0;
   for (let seed = 1095; seed <= 1110; seed++) {

@@ -7,6 +7,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {Engine} from '#server/engine/engine.ts';
+import type {Timers} from '#server/platform/clock.ts';
 import {FoldedRecords} from './compressed-records.ts';
 import {countOldRows, Ledger, Violation} from './ledger.ts';
 import {Machine, SimulatedCrash} from './machine.ts';
@@ -181,7 +182,7 @@ export class World {
       const engine = await openSimulatedEngine({
         disk: this.#disk,
         clock: this.#scheduler.clock,
-        timers: this.#scheduler.timers,
+        timers: this.#timers(),
         random: this.#random,
         stores: this.#stores,
         settings: {
@@ -348,13 +349,21 @@ export class World {
   }
 
   #schedule(task: () => void): void {
-    this.#scheduler.after(this.#random.below(3), 'pipe', () => {
-      try {
-        task();
-      } catch (error) {
-        this.#caught(error);
-      }
-    });
+    this.#scheduler.after(this.#random.below(3), 'pipe', () => this.#take(task));
+  }
+
+  /** Timers of the server: a crash in one of them ends it as one in its tasks does. */
+  #timers(): Timers {
+    const timers = this.#scheduler.timers;
+    return {...timers, after: (delayMs, task) => timers.after(delayMs, () => this.#take(task))};
+  }
+
+  #take(task: () => void): void {
+    try {
+      task();
+    } catch (error) {
+      this.#caught(error);
+    }
   }
 
   #count(fault: string): void {
