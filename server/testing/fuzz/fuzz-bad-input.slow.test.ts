@@ -9,6 +9,7 @@
 import assert from 'node:assert/strict';
 import type {Socket} from 'node:net';
 import {after, before, test} from 'node:test';
+import {setTimeout as pause} from 'node:timers/promises';
 import {eventually} from '../time/eventually.ts';
 import {badRequests, hostileNames, hostilePaths} from './bad-requests.ts';
 import {badBatches, badStatements} from './bad-statements.ts';
@@ -22,9 +23,6 @@ const openSessions = 1_000;
 let round: HostileRound;
 let world: HostileWorld;
 let polite: PoliteClient;
-
-const pause = (milliseconds: number): Promise<void> =>
-  new Promise(resolve => setTimeout(resolve, milliseconds));
 
 before(async () => {
   round = await HostileRound.start({

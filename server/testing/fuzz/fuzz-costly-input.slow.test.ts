@@ -8,15 +8,13 @@
 import assert from 'node:assert/strict';
 import type {Socket} from 'node:net';
 import {after, before, test} from 'node:test';
+import {setTimeout as pause} from 'node:timers/promises';
 import {bombStatements} from './bad-statements.ts';
 import {head, type HostileWorld} from './fuzz-world.ts';
 import {check, HostileRound} from './hostile-round.ts';
 
 let round: HostileRound;
 let world: HostileWorld;
-
-const pause = (milliseconds: number): Promise<void> =>
-  new Promise(resolve => setTimeout(resolve, milliseconds));
 
 before(async () => {
   round = await HostileRound.start({

@@ -9,7 +9,6 @@ import {randomInt} from 'node:crypto';
 import {once} from 'node:events';
 import {readFileSync} from 'node:fs';
 import {createServer, type ListenOptions, type Server} from 'node:net';
-import {promisify} from 'node:util';
 
 /** The lowest port that is drawn: below are those of known services, such as 2480 and 9090. */
 const lowest = 10_240;
@@ -46,10 +45,10 @@ export async function takePort(port: number): Promise<boolean> {
   if (kept === undefined) return false;
   const found = await listening({port, host: '0.0.0.0'});
   if (found === undefined) {
-    await closed(kept);
+    await kept[Symbol.asyncDispose]();
     return false;
   }
-  await closed(found);
+  await found[Symbol.asyncDispose]();
   kept.unref();
   return true;
 }
@@ -73,8 +72,4 @@ async function listening(options: ListenOptions): Promise<Server | undefined> {
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return undefined;
     throw error;
   }
-}
-
-async function closed(server: Server): Promise<void> {
-  await promisify(server.close.bind(server))();
 }
